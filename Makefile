@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+# qsettings: `make help` lists the targets. Everything is built below build/; one object folder per build kind.
+
+VERSION   := 0.1.0
+SOVERSION := 0
+PREFIX    ?= /usr/local
+BINDIR    ?= $(PREFIX)/bin
+LIBDIR    ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR    ?= $(PREFIX)/share/man
+DATADIR   ?= $(PREFIX)/share
+
+# ---- build kinds: make KIND=release|clang|asan|tsan|cover|fuzz ----
+KIND ?= release
+ifeq ($(KIND),release)
+OUT := build
+else
+OUT := build/$(KIND)
+endif
+OBJ := build/obj/$(KIND)
+
+CC_release := gcc
+CC_clang   := clang
+CC_asan    := gcc
+CC_tsan    := gcc
+CC_cover   := gcc
+CC_fuzz    := clang
+ifeq ($(origin CC),default)
+CC := $(CC_$(KIND))
+endif
+
+FLAGS_release := -O2 -D_FORTIFY_SOURCE=2
+FLAGS_clang   := -O2 -D_FORTIFY_SOURCE=2
+FLAGS_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
+FLAGS_cover   := -O0 --coverage -fprofile-abs-path -fprofile-update=atomic
+FLAGS_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+                 -fprofile-instr-generate -fcoverage-mapping
+
+WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
+          -Wwrite-strings -Wformat=2 -Wundef -Wno-gnu-statement-expression
+WERROR ?= -Werror
+HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection -fPIC
+CFLAGS   ?= -g
+CPPFLAGS += -I. -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
+ALL_CFLAGS := -std=c17 $(WARN) $(WERROR) -fvisibility=hidden -pthread $(HARDEN) $(FLAGS_$(KIND)) $(CFLAGS)
+ALL_LDFLAGS := -pthread -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed $(FLAGS_$(KIND)) $(LDFLAGS)
+
+LIBS := -llmdb -lyaml -ljansson -lsodium
+LIBS_sandbox := -lseccomp
+LIBS_stress  := -lfuse3
+
+# ---- what there is: a folder's sources are found, a new file needs no line here ----
+LIB_SRC     := $(wildcard store/*.c reader/*.c writer/*.c publish/*.c)
+CLI_SRC     := $(wildcard cli/*.c)
+SANDBOX_SRC := $(wildcard sandbox/*.c)
+STRESS_SRC  := $(wildcard stress/*.c)
+SUPPORT_SRC := $(wildcard tests/support/*.c)
+TEST_SRC    := $(wildcard tests/test_*.c)
+PRELOAD_SRC := $(wildcard tests/preload/*.c)
+FUZZ_SRC    := $(wildcard fuzz/fuzz_*.c)
+BENCH_SRC   := $(wildcard bench/*.c)
+HEADERS     := $(wildcard include/qsettings/*.h)
+MAN_PAGES   := $(wildcard docs/man/*.[1-8])
+
+obj = $(patsubst %.c,$(OBJ)/%.o,$(1))
+LIB_OBJ     := $(call obj,$(LIB_SRC))
+INTERNAL    := $(OBJ)/libqsettings-internal.a
+CLI_LIB     := $(OBJ)/libcli.a
+SANDBOX_LIB := $(OBJ)/libsandbox.a
+STRESS_LIB  := $(OBJ)/libstress.a
+SUPPORT_LIB := $(OBJ)/libsupport.a
+
+PROGRAMS := $(if $(wildcard cli/main.c),qsettings) $(if $(wildcard sandbox/main.c),qsandbox) \
+            $(if $(wildcard stress/main.c),qstress)
+BINS     := $(addprefix $(OUT)/bin/,$(PROGRAMS))
+SHARED   := $(OUT)/lib/libqsettings.so.$(VERSION)
+LIBFILES := $(SHARED) $(OUT)/lib/libqsettings.so.$(SOVERSION) $(OUT)/lib/libqsettings.so $(OUT)/lib/libqsettings.a \
+            $(OUT)/lib/pkgconfig/qsettings.pc
+TESTS    := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SRC))
+PRELOADS := $(patsubst tests/preload/%.c,$(OUT)/tests/%.so,$(PRELOAD_SRC))
+
+.PHONY: all
+all: $(BINS) $(LIBFILES) ## build programs and library (the default)
+
+# ---- rules ----
+$(OBJ)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+define archive
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+endef
+$(INTERNAL): $(LIB_OBJ)
+	$(archive)
+$(CLI_LIB): $(call obj,$(filter-out cli/main.c,$(CLI_SRC)))
+	$(archive)
+$(SANDBOX_LIB): $(call obj,$(filter-out sandbox/main.c,$(SANDBOX_SRC)))
+	$(archive)
+$(STRESS_LIB): $(call obj,$(filter-out stress/main.c,$(STRESS_SRC)))
+	$(archive)
+$(SUPPORT_LIB): $(call obj,$(SUPPORT_SRC))
+	$(archive)
+
+$(OUT)/bin/qsettings: $(OBJ)/cli/main.o $(CLI_LIB) $(INTERNAL)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS)
+$(OUT)/bin/qsandbox: $(OBJ)/sandbox/main.o $(SANDBOX_LIB) $(INTERNAL)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_sandbox)
+$(OUT)/bin/qstress: $(OBJ)/stress/main.o $(STRESS_LIB) $(INTERNAL)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_stress)
+
+$(SHARED): $(LIB_OBJ) libqsettings.map
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,libqsettings.so.$(SOVERSION) -Wl,--version-script=libqsettings.map \
+	  -o $@ $(LIB_OBJ) $(LIBS)
+$(OUT)/lib/libqsettings.so.$(SOVERSION): $(SHARED)
+	ln -sf $(notdir $<) $@
+$(OUT)/lib/libqsettings.so: $(OUT)/lib/libqsettings.so.$(SOVERSION)
+	ln -sf $(notdir $<) $@
+# In the archive too, only the public names are global.
+$(OUT)/lib/libqsettings.a: $(LIB_OBJ)
+	@mkdir -p $(@D)
+	ld -r -o $(OBJ)/libqsettings.o $^
+	objcopy --localize-hidden $(OBJ)/libqsettings.o
+	@rm -f $@
+	ar rcs $@ $(OBJ)/libqsettings.o
+$(OUT)/lib/pkgconfig/qsettings.pc: qsettings.pc.in Makefile
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' $< > $@
+
+# Tests see the inside: they link the objects, not the shared library (which test_abi and the examples use).
+$(OUT)/tests/%: $(OBJ)/tests/%.o $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(INTERNAL)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) $(LIBS_stress) -lcmocka -ldl
+$(OUT)/tests/%.so: tests/preload/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -shared -fPIC -o $@ $< -ldl
+
+.PHONY: tests
+tests: all $(TESTS) $(PRELOADS) ## build the tests without running them
+
+# ---- more rooms, each with its own page ----
+include $(wildcard mk/*.mk)
+
+.PHONY: deps
+deps: ## install what is missing through apt, or print the command
+	@sh tools/deps.sh
+
+.PHONY: check
+check: ## all tests (installs what is missing)
+	@sh tools/deps.sh
+	@$(MAKE) --no-print-directory check-built
+
+.PHONY: check-built
+check-built: tests
+	@bash tests/run.sh $(OUT)
+
+.PHONY: demo
+demo: ## build, and show the main job on a scratch store
+	@sh tools/deps.sh
+	@$(MAKE) --no-print-directory all
+	@bash tools/demo.sh $(OUT)
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf build
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | sort | \
+	  while IFS="$$(printf '\t')" read -r t d; do printf '  make %-12s %s\n' "$$t" "$$d"; done
+
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

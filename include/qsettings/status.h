@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Status codes and the error record.
+ *
+ * Every function that can fail returns enum qs_status and takes, as its last parameter, a struct qs_error that the
+ * caller owns and that may be NULL. Outputs (parameters named ret_x) are untouched on failure.
+ *
+ * Threads: the error record is plain memory of the caller; the library keeps no "last error" anywhere.
+ */
+#ifndef QSETTINGS_STATUS_H
+#define QSETTINGS_STATUS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define QS_API __attribute__((visibility("default")))
+#define QS_MUST_USE __attribute__((warn_unused_result))
+#else
+#define QS_API
+#define QS_MUST_USE
+#endif
+
+/* The exit status of every program of this project is the negated code. */
+enum qs_status {
+    QS_OK = 0,
+    QS_NOT_FOUND = -1, /* no such key or generation; or two things compared differ */
+    QS_USAGE = -2,     /* the call itself is wrong */
+    QS_INVALID = -3,   /* input rejected, with file, line and column where there is a text */
+    QS_NO_POLICY = -4, /* every store is healthy and none sets a policy */
+    QS_ABSENT = -5,    /* a store that must exist does not */
+    QS_DAMAGED = -6,   /* the store's bytes fail verification; the error carries page and reason */
+    QS_UNTRUSTED = -7, /* wrong owner or mode on the way to the store, or not permitted */
+    QS_CONFLICT = -8,  /* the generation moved, or the thing exists already */
+    QS_BUSY = -9,      /* a deadline passed */
+    QS_IO = -10,       /* an input/output error, memory included; the message says what is stored now */
+};
+
+#define QS_ERROR_FILE_BYTES 512
+#define QS_ERROR_PATH_BYTES 640
+#define QS_ERROR_TEXT_BYTES 768
+
+/* Caller-owned, fixed size, no heap. Zero it before first use; a success leaves it as it was. */
+struct qs_error {
+    enum qs_status status;
+    int sys_errno;                     /* 0 where no system call failed */
+    unsigned line, column;             /* 1-based, columns in bytes; 0 where there is no text */
+    int64_t page;                      /* QS_DAMAGED: the page number, -1 where no page is to blame */
+    char file[QS_ERROR_FILE_BYTES];    /* the file or store concerned, or "" */
+    char path[QS_ERROR_PATH_BYTES];    /* the key path concerned, as people type it, or "" */
+    char message[QS_ERROR_TEXT_BYTES]; /* what is wrong; no final period, one line */
+    char advice[QS_ERROR_TEXT_BYTES];  /* what to do about it, or "" */
+};
+
+/* The kind of a status in one or two words ("damaged", "not found"). Static storage; never NULL. */
+QS_API const char *qs_status_name(enum qs_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

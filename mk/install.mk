@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# install and uninstall; DESTDIR and PREFIX are honoured.
+
+.PHONY: install
+install: all ## install below DESTDIR/PREFIX
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/qsettings
+	install -m 0755 $(BINS) $(DESTDIR)$(BINDIR)/
+	install -m 0644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/qsettings/
+	install -m 0755 $(SHARED) $(DESTDIR)$(LIBDIR)/
+	install -m 0644 $(OUT)/lib/libqsettings.a $(DESTDIR)$(LIBDIR)/
+	ln -sf libqsettings.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libqsettings.so.$(SOVERSION)
+	ln -sf libqsettings.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libqsettings.so
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
+	  qsettings.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/qsettings.pc
+	for page in $(MAN_PAGES); do \
+	  install -d $(DESTDIR)$(MANDIR)/man$${page##*.} && \
+	  install -m 0644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/ || exit 1; done
+
+.PHONY: uninstall
+uninstall: ## remove what install put there; stores stay
+	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,$(PROGRAMS))
+	rm -f $(DESTDIR)$(LIBDIR)/libqsettings.so* $(DESTDIR)$(LIBDIR)/libqsettings.a \
+	  $(DESTDIR)$(LIBDIR)/pkgconfig/qsettings.pc
+	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,$(patsubst include/%,%,$(HEADERS)))
+	-rmdir $(DESTDIR)$(INCLUDEDIR)/qsettings 2>/dev/null
+	for page in $(notdir $(MAN_PAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BLAKE2b-256 over bytes and over length-prefixed fields. */
+#ifndef STORE_DIGEST_H
+#define STORE_DIGEST_H
+
+#include "qsettings/limits.h"
+
+#include <sodium.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct digest {
+    crypto_generichash_state state;
+};
+
+void digest_init(struct digest *digest);
+void digest_add(struct digest *digest, const void *data, size_t len);
+void digest_add_u64(struct digest *digest, uint64_t v); /* 8 bytes, little-endian */
+void digest_add_field(struct digest *digest, const void *data, size_t len); /* its length as u64, then the bytes */
+void digest_finish(struct digest *digest, uint8_t out[QS_DIGEST_BYTES]);
+void digest_of(const void *data, size_t len, uint8_t out[QS_DIGEST_BYTES]);
+
+/* "blake2b-256:" and 64 hex digits, and back (false where text is not of that form). */
+#define DIGEST_TEXT_BYTES (12 + 64 + 1)
+void digest_format(const uint8_t digest[QS_DIGEST_BYTES], char text[DIGEST_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Key grammar, inside view: comparing, prefixes, segments, and the UTF-8 check that all text input shares. */
+#ifndef STORE_KEY_H
+#define STORE_KEY_H
+
+#include "qsettings/key.h"
+
+#include <stdbool.h>
+
+/* The store's order: bytewise, the shorter first (LMDB's default). */
+int key_compare(const void *a, size_t a_len, const void *b, size_t b_len);
+
+/* Is key equal to prefix, or below it (prefix + zero byte + more)? The root (len 0) covers everything. */
+bool key_covers(const void *prefix, size_t prefix_len, const void *key, size_t key_len);
+
+/* Checks an encoded key that comes from a file: non-empty, within bounds, no empty segment, valid UTF-8. */
+bool key_valid(const void *bytes, size_t len);
+
+/* Iterates segments: *at starts at 0; false at the end. */
+bool key_next_segment(const void *bytes, size_t len, size_t *at, struct qs_bytes *ret_segment);
+
+/* Valid UTF-8 (RFC 3629: no surrogates, no overlong forms, at most U+10FFFF)? ret_offset (may be NULL) gets the first
+ * bad byte's offset. */
+bool utf8_valid(const void *data, size_t len, size_t *ret_offset);
+
+#endif
