@@ -44,7 +44,8 @@ static void one_line(char *text)
             *text = '?';
 }
 
-static void fill(struct qs_error *err, enum qs_status status, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void fill(struct qs_error *err, enum qs_status status, const char *format,
+                                                       va_list args)
 {
     memset(err, 0, sizeof *err);
     err->status = status;
