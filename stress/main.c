@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qstress: shows by races, sessions, kills and power cuts that a way of saving never shows a missing or torn document.
+ */
+#include "stress/stress.h"
+
+#include "qsettings/version.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+    {NULL, NULL, NULL},
+};
+
+static void usage(FILE *out)
+{
+    (void)fprintf(out, "usage: qstress COMMAND [OPTIONS]\n\n");
+    for (size_t i = 0; commands[i].name; i++)
+        (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    (void)fprintf(
+        out,
+        "\n`qstress COMMAND --help` lists a command's options. Exit status: 0 no violation, 1 violation, 2 usage,\n"
+        "7 not permitted, 10 the harness itself failed.\n");
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        usage(stderr);
+        return STRESS_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        usage(stdout);
+        return STRESS_CLEAN;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+        (void)printf("qstress %s\n", QS_VERSION);
+        return STRESS_CLEAN;
+    }
+    for (size_t i = 0; commands[i].name; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    (void)fprintf(stderr, "qstress: no command '%s'; `qstress --help` lists them\n", name);
+    return STRESS_USAGE;
+}
