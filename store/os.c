@@ -10,8 +10,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 
 /* openat2(2): with RESOLVE_BENEATH or RESOLVE_IN_ROOT the kernel may answer EAGAIN while something on the way is being
@@ -75,6 +77,12 @@ const struct os_calls os_real = {
     .linkat = linkat,
     .fchmod = fchmod,
     .fchown = fchown,
+    .readlinkat = readlinkat,
+    .flock = flock,
+    .flistxattr = flistxattr,
+    .fgetxattr = fgetxattr,
+    .fsetxattr = fsetxattr,
+    .fremovexattr = fremovexattr,
     .monotonic_ms = real_monotonic_ms,
     .sleep_ms = real_sleep_ms,
     .realtime = real_realtime,

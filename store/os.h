@@ -33,6 +33,12 @@ struct os_calls {
     int (*linkat)(int from_fd, const char *from, int to_fd, const char *to, int flags);
     int (*fchmod)(int fd, mode_t mode);
     int (*fchown)(int fd, uid_t uid, gid_t gid);
+    ssize_t (*readlinkat)(int dir_fd, const char *path, char *buf, size_t size);
+    int (*flock)(int fd, int operation);
+    ssize_t (*flistxattr)(int fd, char *list, size_t size);
+    ssize_t (*fgetxattr)(int fd, const char *name, void *value, size_t size);
+    int (*fsetxattr)(int fd, const char *name, const void *value, size_t size, int flags);
+    int (*fremovexattr)(int fd, const char *name);
     uint64_t (*monotonic_ms)(void);
     void (*sleep_ms)(unsigned ms);
     int (*realtime)(int64_t *ret_s, uint32_t *ret_ns);
