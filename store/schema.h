@@ -89,7 +89,7 @@ const struct schema_entry *schema_find_bytes(const void *key, size_t len, bool *
 /* Is the value at this key, or anything below it, secret? For one leaf: is it? */
 bool schema_secret(const void *key, size_t len);
 
-/* The words for type and allowed values: "open | closed", "array of strings", "integer from 0 up". Static storage. */
+/* The words for type and allowed values: "open|closed", "array of strings", "integer from 0 up". Static storage. */
 const char *schema_type_text(const struct schema_entry *entry);
 const char *schema_merge_name(enum schema_merge merge);                   /* "deep", "union", ... */
 const char *schema_restriction_text(enum schema_restriction restriction); /* "", "operator", "tighten", ... */
