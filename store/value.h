@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The JSON value codec. In memory a value is jansson's json_t; stored it is canonical JSON: object keys sorted bytewise,
- * no spaces, UTF-8, integers as 64-bit decimals, reals in the shortest text that reads back equal and always with '.'
- * or 'e', strings with the shortest escapes (\" \\ \b \f \n \r \t, \u00xx for other controls; nothing else escaped).
- * Canonical text of equal values is equal, independent of the locale.
+ * The JSON value codec. In memory a value is jansson's json_t; stored it is canonical JSON: object keys sorted
+ * bytewise, no spaces, UTF-8, integers as 64-bit decimals, reals in the shortest text that reads back equal and always
+ * with '.' or 'e', strings with the shortest escapes (\" \\ \b \f \n \r \t, \u00xx for other controls; nothing else
+ * escaped). Canonical text of equal values is equal, independent of the locale.
  */
 #ifndef STORE_VALUE_H
 #define STORE_VALUE_H
