@@ -48,7 +48,7 @@ ALL_LDFLAGS := -pthread -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed $
 
 LIBS := -llmdb -lyaml -ljansson -lsodium
 LIBS_sandbox := -lseccomp
-LIBS_stress  := -lfuse3
+LIBS_stress  := -lfuse3 -lm
 
 # ---- what there is: a folder's sources are found, a new file needs no line here ----
 LIB_SRC     := $(wildcard store/*.c reader/*.c writer/*.c publish/*.c)

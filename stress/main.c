@@ -13,6 +13,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
     const char *summary;
 } commands[] = {
+    {"race", stress_cmd_race, "writers save while readers read; also with anybody's program"},
     {NULL, NULL, NULL},
 };
 

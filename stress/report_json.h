@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The --json results. Their fields are a promise; qstress(1) lists them. */
+#ifndef STRESS_REPORT_JSON_H
+#define STRESS_REPORT_JSON_H
+
+#include "stress/race.h"
+
+/* One object and a newline; heap text of the caller. NULL: no memory. */
+char *report_json_race(const struct race *race, const struct race_result *result);
+
+#endif
