@@ -27,7 +27,9 @@ enum qs_status doc_parse(const char *file_name, const void *text, size_t len, en
 enum qs_status doc_parse_value(const char *file_name, const void *text, size_t len, enum doc_format format,
                                struct doc **ret_doc, struct qs_error *err) QS_MUST_USE;
 
-/* Reads a whole file ("-": standard input) up to max_bytes and parses it by its format. */
+/* Reads a whole file ("-": standard input) up to max_bytes and parses it by its format; standard input is JSON where its
+ * first character apart from white space and comments is '{' or '[', else YAML. Errors: as doc_parse, and QS_NOT_FOUND,
+ * QS_UNTRUSTED (not permitted). */
 enum qs_status doc_read(const char *file_name, size_t max_bytes, struct doc **ret_doc,
                         struct qs_error *err) QS_MUST_USE;
 
@@ -40,6 +42,10 @@ const char *doc_file(const struct doc *doc);
 /* The place of the value at a key path (of its key, for `at_key`), 1-based, columns in bytes. A path that does not exist
  * gives the place of its nearest existing ancestor. Array elements are reached by their decimal index as a segment. */
 void doc_locate(const struct doc *doc, const struct qs_key *key, bool at_key, unsigned *ret_line, unsigned *ret_column);
+
+/* As doc_locate, by segments, which need not fit a key (too long, empty). */
+void doc_locate_segments(const struct doc *doc, const struct qs_bytes *segments, size_t count, bool at_key,
+                         unsigned *ret_line, unsigned *ret_column);
 
 /* Adds file, line, column of the value at key, and the key path, to an error that is set already. */
 void doc_blame(const struct doc *doc, const struct qs_key *key, bool at_key, struct qs_error *err);

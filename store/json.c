@@ -5,13 +5,11 @@
  */
 #include "store/json.h"
 
-#include "store/cleanup.h"
+#include "store/clocale.h"
 #include "store/error.h"
 #include "store/key.h"
 
 #include <errno.h>
-#include <locale.h>
-#include <pthread.h>
 #include <string.h>
 
 /* The end of a string literal whose opening quote is at at: behind its closing quote, or len where it has none. */
@@ -151,8 +149,7 @@ size_t jsontext_walk(const char *text, size_t len, size_t stop, struct trail *tr
     return len;
 }
 
-/* Completes an error: where the walk stops (or exactly at byte stop - 1), and within which value. */
-static void blame(struct qs_error *err, const char *text, size_t len, size_t stop, bool exact)
+void jsontext_blame(const char *text, size_t len, size_t stop, bool exact, struct qs_error *err)
 {
     if (!err)
         return;
@@ -191,18 +188,10 @@ static bool too_deep(const char *text, size_t len, size_t *ret_at)
     return false;
 }
 
-static locale_t c_locale;
-static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
-
-static void make_c_locale(void)
-{
-    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
 /* jansson reads numbers by the thread's locale and gives up (an assertion) on a radix of several bytes. */
 static json_t *load(const char *text, size_t len, json_error_t *fault)
 {
-    (void)pthread_once(&c_locale_once, make_c_locale);
+    locale_t c_locale = clocale();
     locale_t former = c_locale ? uselocale(c_locale) : (locale_t)0;
     json_t *value = json_loadb(text, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, fault);
     if (former)
@@ -230,12 +219,12 @@ enum qs_status jsontext_parse(const char *text, size_t len, json_t **ret_value, 
     size_t at;
     if (!utf8_valid(text, len, &at)) {
         (void)error_set(err, QS_INVALID, "the text is not UTF-8");
-        blame(err, text, len, at + 1, true);
+        jsontext_blame(text, len, at + 1, true, err);
         return QS_INVALID;
     }
     if (too_deep(text, len, &at)) {
         (void)error_set(err, QS_INVALID, "nested deeper than %u", QS_DOCUMENT_MAX_DEPTH);
-        blame(err, text, len, at + 1, true);
+        jsontext_blame(text, len, at + 1, true, err);
         return QS_INVALID;
     }
     json_error_t fault;
@@ -248,6 +237,6 @@ enum qs_status jsontext_parse(const char *text, size_t len, json_t **ret_value, 
         return error_sys(err, QS_IO, ENOMEM, "cannot parse JSON");
     (void)error_set(err, QS_INVALID, "invalid JSON: %s", fault_text(&fault));
     bool at_end = json_error_code(&fault) == json_error_premature_end_of_input || fault.position <= 0;
-    blame(err, text, len, at_end ? SIZE_MAX : (size_t)fault.position, false);
+    jsontext_blame(text, len, at_end ? SIZE_MAX : (size_t)fault.position, false, err);
     return QS_INVALID;
 }

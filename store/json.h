@@ -19,4 +19,7 @@ enum qs_status jsontext_parse(const char *text, size_t len, json_t **ret_value, 
  * target was found. Returns the offset of the token it stopped at, or len. */
 size_t jsontext_walk(const char *text, size_t len, size_t stop, struct trail *trail);
 
+/* Adds to an error: the place where the walk stops (or exactly that of byte stop - 1), and the key path it is in. */
+void jsontext_blame(const char *text, size_t len, size_t stop, bool exact, struct qs_error *err);
+
 #endif
