@@ -7,7 +7,6 @@
 #include "store/cleanup.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,9 +48,7 @@ static int fill(struct race *race, const struct race_options *o)
     *race = (struct race){.writers = (unsigned)o->writers,
                           .readers = (unsigned)o->readers,
                           .seconds = o->seconds,
-                          .seed = o->seed,
-                          .as_user = o->as_user,
-                          .quiet = false};
+                          .seed = o->seed};
     race->config = (struct backend_config){.shape = {(unsigned)o->writers, (unsigned)o->values},
                                            .path = o->path,
                                            .writer_command = o->writer_command,
@@ -66,18 +63,7 @@ static int fill(struct race *race, const struct race_options *o)
     race->backend = o->path ? &backend_foreign : backend_find(o->backend);
     if (!race->backend)
         return stress_fail(STRESS_USAGE, "race", "this build has no backend '%s'", o->backend);
-    if (!o->as_user)
-        return STRESS_CLEAN;
-    const struct passwd *user = getpwnam(o->as_user);
-    if (!user)
-        return stress_fail(STRESS_USAGE, "race", "--as-user: there is no user '%s'", o->as_user);
-    if (geteuid() != 0 && geteuid() != user->pw_uid)
-        return stress_fail(STRESS_FORBIDDEN, "race", "--as-user needs root");
-    if (geteuid() == user->pw_uid)
-        race->as_user = NULL;
-    race->uid = user->pw_uid;
-    race->gid = user->pw_gid;
-    return STRESS_CLEAN;
+    return crew_find_user("race", o->as_user, &race->crew);
 }
 
 static void facts(struct report *report, const struct race *race, const struct race_options *o,
@@ -94,8 +80,8 @@ static void facts(struct report *report, const struct race *race, const struct r
     if (o->must_have)
         report_fact(report, "must have", "%s", o->must_have);
     report_fact(report, "writers", "%u", race->writers);
-    report_fact(report, "readers", "%u%s%s", race->readers, race->as_user ? " as " : "",
-                race->as_user ? race->as_user : "");
+    report_fact(report, "readers", "%u%s%s", race->readers, race->crew.user ? " as " : "",
+                race->crew.user ? race->crew.user : "");
     report_fact(report, "seconds", "%g", race->seconds);
     report_fact(report, "seed", "%llu", (unsigned long long)race->seed);
     report_fact(report, "writes", "%llu", (unsigned long long)result->writes);

@@ -9,6 +9,7 @@
 #define STRESS_RACE_H
 
 #include "stress/backend.h"
+#include "stress/crew.h"
 #include "stress/gaps.h"
 #include "stress/histogram.h"
 
@@ -33,13 +34,13 @@ struct race_slot {
 };
 
 struct race_shared {
-    atomic_bool go, stop;
+    atomic_bool stop;
     _Alignas(64) atomic_ullong acknowledged; /* the newest generation that some writer was told is stored */
     uint64_t start_ns;
     atomic_uint note_count[VERDICT_COUNT];
     struct race_note notes[VERDICT_COUNT][RACE_NOTES];
     struct gaps gaps;
-    struct race_slot slots[]; /* writers, then readers */
+    struct race_slot slots[]; /* writers, readers, and one for what is nobody's */
 };
 
 struct race {
@@ -48,10 +49,7 @@ struct race {
     unsigned writers, readers;
     double seconds;
     uint64_t seed;
-    const char *as_user; /* NULL: readers stay who we are */
-    uid_t uid;
-    gid_t gid;
-    bool quiet; /* no progress line */
+    struct crew crew; /* its user is set before race_run, the rest by it */
     struct race_shared *shared;
     size_t shared_bytes;
 };
@@ -70,7 +68,7 @@ void race_release(struct race *race);
 
 /* For the processes: what they saw. */
 void race_count(struct race *race, struct race_slot *slot, enum verdict verdict, const char *who, const char *text);
-void race_reader(struct race *race, unsigned index); /* run until stop */
-void race_writer(struct race *race, unsigned index);
+void race_reader(void *race, unsigned index); /* run until stop */
+void race_writer(void *race, unsigned index);
 
 #endif

@@ -57,8 +57,9 @@ static void judge(struct race *race, struct race_slot *slot, const struct backen
         *newest = generation;
 }
 
-void race_reader(struct race *race, unsigned index)
+void race_reader(void *context, unsigned index)
 {
+    struct race *race = context;
     struct race_slot *slot = &race->shared->slots[race->writers + index];
     struct stress_rng rng;
     char who[24];
@@ -106,8 +107,9 @@ static void miss_own(struct race *race, struct race_slot *slot, uint64_t seen, c
     atomic_store(&slot->counter, seen);
 }
 
-void race_writer(struct race *race, unsigned index)
+void race_writer(void *context, unsigned index)
 {
+    struct race *race = context;
     struct race_slot *slot = &race->shared->slots[index];
     struct stress_rng rng;
     char who[24];

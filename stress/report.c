@@ -4,6 +4,8 @@
 
 #include "stress/stress.h"
 
+#include "store/key.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -60,6 +62,7 @@ bool report_passed(const struct report *report)
 
 void report_escape(struct buf *out, const char *text)
 {
+    bool utf8 = utf8_valid(text, strlen(text), NULL);
     for (; *text; text++) {
         switch (*text) {
         case '&':
@@ -77,8 +80,10 @@ void report_escape(struct buf *out, const char *text)
         case '\'':
             buf_add_str(out, "&#39;");
             break;
-        default:
-            buf_add_char(out, *text < 0x20 || *text > 0x7e ? '?' : *text);
+        default: {
+            unsigned char c = (unsigned char)*text;
+            buf_add_char(out, c < 0x20 || c == 0x7f || (c > 0x7f && !utf8) ? '?' : (char)c);
+        }
         }
     }
 }

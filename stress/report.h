@@ -66,7 +66,8 @@ void report_tap(const struct report *report, struct buf *out);
 void report_junit(const struct report *report, struct buf *out);
 void report_html(const struct report *report, struct buf *out);
 
-/* Text for XML and HTML: & < > " ' as entities; control characters and what is no ASCII as '?'. */
+/* Text for XML and HTML: & < > " ' as entities; control characters, and bytes of a text
+ * that is not UTF-8, as '?'. */
 void report_escape(struct buf *out, const char *text);
 
 /* Writes out to a file. False with errno. */
