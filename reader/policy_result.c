@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The result of a policy read: what it holds, what it gives out, and its report as JSON. */
+#include "reader/policy_result.h"
+
+#include "store/cleanup.h"
+#include "store/digest.h"
+#include "store/error.h"
+
+#include <string.h>
+
+const char *qs_policy_state_name(enum qs_policy_state state)
+{
+    switch (state) {
+    case QS_POLICY_PRESENT:
+        return "present";
+    case QS_POLICY_NONE:
+        return "none";
+    case QS_POLICY_ABSENT:
+        return "absent";
+    case QS_POLICY_DAMAGED:
+        return "damaged";
+    case QS_POLICY_UNTRUSTED:
+        return "untrusted";
+    case QS_POLICY_INVALID:
+        return "invalid";
+    case QS_POLICY_BUSY:
+        return "busy";
+    case QS_POLICY_IO:
+        return "io";
+    }
+    return "unknown";
+}
+
+void qs_policy_free(struct qs_policy_result *result)
+{
+    int saved = errno;
+    if (result) {
+        policy_part_release(&result->part);
+        free(result->document);
+        free(result);
+    }
+    errno = saved;
+}
+
+void policy_result_release(struct qs_policy_result **result)
+{
+    qs_policy_free(*result);
+}
+
+enum qs_policy_state qs_policy_state(const struct qs_policy_result *result)
+{
+    return result->state;
+}
+
+const struct qs_policy *qs_policy_get(const struct qs_policy_result *result)
+{
+    return result->state == QS_POLICY_PRESENT && result->document ? &result->part.policy : NULL;
+}
+
+const unsigned char *qs_policy_digest(const struct qs_policy_result *result)
+{
+    return result->digest;
+}
+
+size_t qs_policy_source_count(const struct qs_policy_result *result)
+{
+    return result->source_count;
+}
+
+const struct qs_policy_source *qs_policy_source(const struct qs_policy_result *result, size_t index)
+{
+    return index < result->source_count ? &result->sources[index] : NULL;
+}
+
+const char *qs_policy_document(const struct qs_policy_result *result, size_t *ret_len)
+{
+    if (!qs_policy_get(result))
+        return NULL;
+    if (ret_len)
+        *ret_len = result->document_len;
+    return result->document;
+}
+
+enum qs_status policy_result_complete(struct qs_policy_result *result, struct policy_part *part, struct qs_error *err)
+{
+    AUTO(value_release) json_t *document = NULL;
+    AUTO(buf_release) struct buf text = {0};
+    if (part->set != POLICY_ALL)
+        return error_set(err, QS_INVALID, "the policy is not whole");
+    enum qs_status status = policy_part_to_json(part, &document, err);
+    if (!status)
+        status = value_encode(document, &text, err);
+    if (status)
+        return status;
+    digest_of(text.data, text.len, result->digest);
+    result->document = buf_steal(&text, &result->document_len);
+    if (!result->document)
+        return error_set(err, QS_IO, "out of memory");
+    result->part = *part;
+    *part = (struct policy_part){0};
+    result->state = QS_POLICY_PRESENT;
+    return QS_OK;
+}
+
+const char *policy_source_state(const struct qs_policy_source *source)
+{
+    if (source->state == QS_OK)
+        return source->sets_policy ? "present" : "none";
+    if (source->state == QS_NOT_FOUND || source->state == QS_USAGE || source->state == QS_CONFLICT)
+        return "io";
+    return qs_policy_state_name((enum qs_policy_state) - (int)source->state);
+}
+
+static void hex(const unsigned char *bytes, size_t len, char *text)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < len; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    text[2 * len] = '\0';
+}
+
+static json_t *source_json(const struct qs_policy_source *source)
+{
+    char id[2 * QS_STORE_ID_BYTES + 1], digest[DIGEST_TEXT_BYTES];
+    bool read = source->generation != 0;
+    hex(source->store_id, QS_STORE_ID_BYTES, id);
+    digest_format(source->digest, digest);
+    return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "scope", qs_scope_name(source->scope), "place",
+                     source->place, "state", policy_source_state(source), "required", source->required, "storeId",
+                     read ? json_string(id) : json_null(), "generation",
+                     read ? json_integer((json_int_t)source->generation) : json_null(), "digest",
+                     read ? json_string(digest) : json_null());
+}
+
+enum qs_status policy_sources_json(const struct qs_policy_result *result, json_t **ret_value, struct qs_error *err)
+{
+    AUTO(value_release) json_t *sources = json_array();
+    for (size_t i = 0; i < result->source_count; i++) {
+        if (json_array_append_new(sources, source_json(&result->sources[i])))
+            return error_set(err, QS_IO, "out of memory");
+    }
+    if (!sources)
+        return error_set(err, QS_IO, "out of memory");
+    *ret_value = STEAL(sources);
+    return QS_OK;
+}
+
+enum qs_status policy_report_json(const struct qs_policy_result *result, const struct qs_error *reason,
+                                  json_t **ret_value, struct qs_error *err)
+{
+    AUTO(value_release) json_t *sources = NULL;
+    AUTO(value_release) json_t *policy = NULL;
+    AUTO(value_release) json_t *report = NULL;
+    char digest[DIGEST_TEXT_BYTES];
+    enum qs_status status = QS_OK;
+    if (result)
+        status = policy_sources_json(result, &sources, err);
+    if (!status && result && qs_policy_get(result))
+        status = policy_part_to_json(&result->part, &policy, err);
+    if (status)
+        return status;
+    if (policy) {
+        digest_format(result->digest, digest);
+        report = json_pack("{s:s, s:O, s:O, s:s}", "status", "present", "policy", policy, "sources", sources, "digest",
+                           digest);
+    } else {
+        report = json_pack("{s:s, s:s, s:o}", "status",
+                           result ? qs_policy_state_name(result->state) : qs_policy_state_name(QS_POLICY_IO), "reason",
+                           reason ? reason->message : "", "sources", sources ? json_incref(sources) : json_array());
+    }
+    if (!report)
+        return error_set(err, QS_IO, "out of memory");
+    *ret_value = STEAL(report);
+    return QS_OK;
+}
