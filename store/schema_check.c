@@ -157,6 +157,7 @@ static enum qs_status check_map_entry(struct check *check, const struct leaf *le
 {
     static const struct schema_entry string = {.path = "", .type = SCHEMA_STRING};
     char text[QS_KEY_TEXT_BYTES];
+    size_t element;
     if (end < leaf->key.len)
         return refuse_object(check, leaf, end, &string);
     if (schema_node_entry(walk->node)->type == SCHEMA_ENVIRONMENT && !environment_name(segment)) {
@@ -165,7 +166,7 @@ static enum qs_status check_map_entry(struct check *check, const struct leaf *le
                         (const char *)segment->data);
         return schema_blame(check->doc, leaf->key.data, end, true, check->err);
     }
-    if (schema_judge(&string, walk->flags, &leaf->key, &leaf->value, check->err))
+    if (schema_judge(&string, walk->flags, &leaf->key, &leaf->value, &element, check->err))
         return schema_blame(check->doc, leaf->key.data, end, false, check->err);
     return QS_OK;
 }
@@ -188,6 +189,17 @@ static enum qs_status check_stray(struct check *check, const struct leaf *leaf, 
     return refuse_flat(check, leaf, walk->node, &segment, end);
 }
 
+/* The place of one element; its path in the error is that of the array. */
+static void blame_element(struct check *check, const struct leaf *leaf, size_t element)
+{
+    char text[QS_KEY_TEXT_BYTES], index[24];
+    struct qs_key key = key_of_bytes(leaf->key.data, leaf->key.len);
+    int len = snprintf(index, sizeof index, "%zu", element);
+    error_add_path(check->err, qs_key_format(leaf->key.data, leaf->key.len, text, sizeof text));
+    if (!qs_key_push(&key, index, (size_t)len, NULL))
+        doc_blame(check->doc, &key, false, check->err);
+}
+
 static enum qs_status check_known(struct check *check, const struct leaf *leaf, const struct schema_walk *walk)
 {
     const struct schema_entry *entry = schema_node_entry(walk->node);
@@ -195,10 +207,14 @@ static enum qs_status check_known(struct check *check, const struct leaf *leaf, 
         bool object = leaf->value.len && *(const char *)leaf->value.data == '{';
         return object ? QS_OK : refuse_not_object(check, leaf, leaf->key.len);
     }
-    if (!schema_judge(entry, walk->flags, &leaf->key, &leaf->value, check->err))
+    size_t element = SIZE_MAX;
+    enum qs_status status = schema_judge(entry, walk->flags, &leaf->key, &leaf->value, &element, check->err);
+    if (!status)
         return QS_OK;
+    if (element != SIZE_MAX && check->doc)
+        blame_element(check, leaf, element);
     (void)schema_blame(check->doc, leaf->key.data, leaf->key.len, false, check->err);
-    return check->err && check->err->status ? check->err->status : QS_INVALID;
+    return status;
 }
 
 static enum qs_status check_leaf(struct check *check, const struct leaf *leaf)

@@ -39,9 +39,10 @@ struct schema_walk {
 };
 struct schema_walk schema_walk(const void *key, size_t len);
 
-/* One value, as canonical text, against an entry. key is for messages. */
+/* One value, as canonical text, against an entry. key is for messages. *ret_element gets the index of the array element
+ * that is at fault, if it is one. */
 enum qs_status schema_judge(const struct schema_entry *entry, unsigned flags, const struct qs_bytes *key,
-                            const struct qs_bytes *value, struct qs_error *err);
+                            const struct qs_bytes *value, size_t *ret_element, struct qs_error *err);
 
 /* Reports a fault at the value (or with at_key the key) of these encoded bytes. The message is set already. */
 enum qs_status schema_blame(const struct doc *doc, const void *key, size_t len, bool at_key, struct qs_error *err);

@@ -14,6 +14,7 @@
 struct judged {
     const struct schema_entry *entry;
     const struct qs_bytes *key, *value;
+    size_t *element;
     struct qs_error *err;
 };
 
@@ -270,6 +271,7 @@ static enum qs_status judge_strings(const struct judged *judged)
     at++;
     for (size_t index = 0; at < end && *at != ']'; index++) {
         const char *last = string_end(at, end);
+        *judged->element = index;
         if (!last)
             return error_set(judged->err, QS_INVALID, "%s[%zu] is not a string; allowed: %s",
                              qs_key_format(judged->key->data, judged->key->len, key, sizeof key), index,
@@ -320,6 +322,7 @@ static enum qs_status judge_matchers(const struct judged *judged)
     json_array_foreach(value, index, matcher)
     {
         const char *fault = fault_of_matcher(matcher);
+        *judged->element = index;
         if (fault)
             return error_set(judged->err, QS_INVALID, "%s[%zu] %s; allowed: %s",
                              qs_key_format(judged->key->data, judged->key->len, key, sizeof key), index, fault,
@@ -373,9 +376,9 @@ static bool names_variable(const struct qs_bytes *text)
 }
 
 enum qs_status schema_judge(const struct schema_entry *entry, unsigned flags, const struct qs_bytes *key,
-                            const struct qs_bytes *value, struct qs_error *err)
+                            const struct qs_bytes *value, size_t *ret_element, struct qs_error *err)
 {
-    struct judged judged = {.entry = entry, .key = key, .value = value, .err = err};
+    struct judged judged = {.entry = entry, .key = key, .value = value, .element = ret_element, .err = err};
     char text[QS_KEY_TEXT_BYTES];
     if (flags & SCHEMA_LITERAL && (names_variable(value) || names_variable(key))) {
         (void)error_set(err, QS_INVALID, "%s holds a $VARIABLE; the policy takes literals only, and allowed here: %s",
