@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands that create a store and change it: init, require, unset, apply, check, lock, unlock. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+enum qs_status cmd_init(struct cli *cli, int count, char **operands, struct qs_error *err)
+{
+    struct qs_init_options options = {.require_policy = cli->given[OPT_REQUIRE_POLICY] != NULL,
+                                      .no_require_store = cli->given[OPT_NO_REQUIRE] != NULL,
+                                      .message = cli->given[OPT_MESSAGE]};
+    struct qs_store *store AUTO(store_release) = NULL;
+    (void)count;
+    (void)operands;
+    enum qs_status status = cli_open_one(cli, &store, err);
+    if (status == QS_OK)
+        status = qs_store_init(store, &options, err);
+    if (status != QS_OK)
+        return status;
+    bool system = qs_store_scope(store) == QS_SCOPE_SYSTEM;
+    if (!cli->json) {
+        buf_printf(&cli->out, "%s: created in %s, generation 1\n", qs_scope_name(qs_store_scope(store)),
+                   qs_store_path(store));
+        if (system && !options.no_require_store)
+            buf_add_str(&cli->out, "from now on the system store must exist (require-system)\n");
+        if (options.require_policy)
+            buf_add_str(&cli->out, "from now on a policy must be set (require-policy)\n");
+        return QS_OK;
+    }
+    json_t *report = json_object();
+    put(cli, report, "scope", json_scope(cli, store));
+    put(cli, report, "store", json_words(qs_store_path(store)));
+    put(cli, report, "generation", json_integer(1));
+    put(cli, report, "requireStore", json_boolean(system && !options.no_require_store));
+    put(cli, report, "requirePolicy", json_boolean(options.require_policy));
+    out_json(cli, report);
+    return QS_OK;
+}
+
+/* require --policy: a flag in the store, by a commit. */
+static enum qs_status require_policy(struct cli *cli, bool required, struct qs_error *err)
+{
+    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_txn *txn AUTO(txn_release) = NULL;
+    enum qs_status status = cli_begin(cli, &store, &txn, err);
+    if (status == QS_OK)
+        status = qs_txn_require_policy(txn, required, err);
+    return status == QS_OK ? cli_commit(cli, store, txn, err) : status;
+}
+
+enum qs_status cmd_require(struct cli *cli, int count, char **operands, struct qs_error *err)
+{
+    bool required = cli->given[OPT_OFF] == NULL;
+    struct qs_store *store AUTO(store_release) = NULL;
+    (void)count;
+    (void)operands;
+    if (cli->given[OPT_POLICY])
+        return require_policy(cli, required, err);
+    enum qs_status status = cli_open_one(cli, &store, err);
+    if (status == QS_OK)
+        status = qs_store_require(store, required, err);
+    if (status != QS_OK)
+        return status;
+    if (!cli->json) {
+        buf_printf(&cli->out, "%s: the store %s\n", qs_scope_name(qs_store_scope(store)),
+                   required ? "must exist from now on" : "may be missing from now on");
+        return QS_OK;
+    }
+    json_t *report = json_object();
+    put(cli, report, "scope", json_scope(cli, store));
+    put(cli, report, "requireStore", json_boolean(required));
+    out_json(cli, report);
+    return QS_OK;
+}
+
+typedef enum qs_status key_call(struct qs_txn *txn, const char *key, struct qs_error *err);
+
+/* One call for each operand, all in one transaction. */
+static enum qs_status each_key(struct cli *cli, int count, char **operands, key_call *call, struct qs_error *err)
+{
+    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_txn *txn AUTO(txn_release) = NULL;
+    enum qs_status status = cli_begin(cli, &store, &txn, err);
+    for (int i = 0; status == QS_OK && i < count; i++) {
+        status = call(txn, operands[i], err);
+        if (status != QS_OK)
+            error_add_path(err, operands[i]);
+    }
+    return status == QS_OK ? cli_commit(cli, store, txn, err) : status;
+}
+
+enum qs_status cmd_unset(struct cli *cli, int count, char **operands, struct qs_error *err)
+{
+    return each_key(cli, count, operands, qs_txn_unset, err);
+}
+
+enum qs_status cmd_lock(struct cli *cli, int count, char **operands, struct qs_error *err)
+{
+    return each_key(cli, count, operands, qs_txn_lock, err);
+}
+
+enum qs_status cmd_unlock(struct cli *cli, int count, char **operands, struct qs_error *err)
+{
+    return each_key(cli, count, operands, qs_txn_unlock, err);
+}
+
+enum qs_status cmd_apply(struct cli *cli, int count, char **operands, struct qs_error *err)
+{
+    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_txn *txn AUTO(txn_release) = NULL;
+    enum qs_text_format format;
+    char *text AUTO_FREE = NULL;
+    size_t len = 0;
+    const char *name = strcmp(operands[0], "-") == 0 ? "standard input" : operands[0];
+    (void)count;
+    enum qs_status status = options_format(cli, &format, err);
+    if (status == QS_OK)
+        status = input_read(operands[0], QS_DOCUMENT_MAX_BYTES, &text, &len, err);
+    if (status == QS_OK)
+        status = cli_begin(cli, &store, &txn, err);
+    if (status == QS_OK)
+        status = qs_txn_apply(txn, name, text, len, format, cli->given[OPT_REPLACE] != NULL, err);
+    if (status != QS_OK)
+        return status;
+    return cli->given[OPT_DRY_RUN] ? cli_dry_run(cli, store, txn, err) : cli_commit(cli, store, txn, err);
+}
