@@ -177,12 +177,12 @@ static enum qs_status dispose(struct file_job *job, struct qs_error *err)
     char bak[NAME_MAX + 1];
     if (!(job->options.flags & QS_REPLACE_BACKUP))
         return QS_OK; /* removed with the swap directory */
-    enum qs_status status = file_backup_name(job, bak, err);
-    if (status == QS_OK && TEMP_FAILURE_RETRY(qs_os->renameat2(job->swap_fd, FILE_SWAP, job->dir_fd, bak, 0)) != 0) {
-        job->keep_swap = true;
-        status = error_sys(err, QS_IO, errno, "the file holds the new content, but '%s' cannot be made", bak);
-    }
-    return status;
+    struct qs_error why = {0};
+    enum qs_status status = file_backup_name(job, bak, &why);
+    if (status == QS_OK && TEMP_FAILURE_RETRY(qs_os->renameat2(job->swap_fd, FILE_SWAP, job->dir_fd, bak, 0)) != 0 &&
+        is_there(job->swap_fd, FILE_SWAP))
+        status = error_sys(&why, QS_IO, errno, "cannot make '%s'; nothing was changed", bak);
+    return status == QS_OK ? QS_OK : put_back(job, &why, err);
 }
 
 static enum qs_status exchange_failed(struct qs_error *err, int code)
