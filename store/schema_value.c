@@ -124,7 +124,7 @@ enum qs_status schema_collect_notes(const struct leaf *items, size_t count, unsi
             note_legacy(&items[i], &text);
         else if (!walk.complete && schema_node_is_object(walk.node))
             note_misspelt(&items[i], &walk, &text);
-        else if (flags & SCHEMA_NO_SECRETS && reads_like_secret(&items[i]))
+        if (!text.len && flags & SCHEMA_NO_SECRETS && reads_like_secret(&items[i]))
             note_secret(&items[i], &text);
         if (!text.len && !text.failed)
             continue;
