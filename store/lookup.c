@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking things up in a snapshot: searches over the sorted entries, no system call. */
+#include "store/cleanup.h"
+#include "store/key.h"
+#include "store/snapshot.h"
+
+#include <string.h>
+
+enum qs_scope qs_snapshot_scope(const struct qs_snapshot *snapshot)
+{
+    return snapshot->record.scope;
+}
+
+uint64_t qs_snapshot_generation(const struct qs_snapshot *snapshot)
+{
+    return snapshot->record.generation;
+}
+
+const unsigned char *qs_snapshot_digest(const struct qs_snapshot *snapshot)
+{
+    return snapshot->record.content;
+}
+
+const unsigned char *qs_snapshot_store_id(const struct qs_snapshot *snapshot)
+{
+    return snapshot->record.store_id;
+}
+
+int64_t qs_snapshot_time(const struct qs_snapshot *snapshot)
+{
+    return snapshot->record.time_s;
+}
+
+size_t qs_snapshot_count(const struct qs_snapshot *snapshot)
+{
+    return snapshot->areas[AREA_SETTINGS].count;
+}
+
+bool qs_snapshot_requires_policy(const struct qs_snapshot *snapshot)
+{
+    return (snapshot->record.flags & RECORD_REQUIRE_POLICY) != 0;
+}
+
+unsigned qs_snapshot_retries(const struct qs_snapshot *snapshot)
+{
+    return snapshot->retries;
+}
+
+/* The first index whose key is not below the given one. */
+static size_t lower_bound(const struct entry_list *list, const void *key, size_t len)
+{
+    size_t low = 0;
+    size_t count = list->count;
+    while (count > 0) {
+        size_t half = count / 2;
+        const struct qs_bytes *at = &list->items[low + half].key;
+        size_t least = at->len < len ? at->len : len;
+        int order = memcmp(at->data, key, least);
+        if (order < 0 || (order == 0 && at->len < len)) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
+}
+
+size_t snapshot_find(const struct entry_list *list, const void *key, size_t len)
+{
+    size_t at = lower_bound(list, key, len);
+    if (at < list->count && list->items[at].key.len == len && memcmp(list->items[at].key.data, key, len) == 0)
+        return at;
+    return SIZE_MAX;
+}
+
+void snapshot_range(const struct entry_list *list, const struct qs_key *prefix, size_t *ret_first, size_t *ret_end)
+{
+    if (!prefix || prefix->len == 0) {
+        *ret_first = 0;
+        *ret_end = list->count;
+        return;
+    }
+    /* prefix itself, then prefix \0 ..., up to prefix \1; between the first two nothing can stand, for no key's byte
+     * sorts before the zero. */
+    unsigned char next[QS_KEY_MAX_BYTES + 1];
+    memcpy(next, prefix->bytes, prefix->len);
+    next[prefix->len] = 1;
+    size_t first = lower_bound(list, prefix->bytes, prefix->len);
+    *ret_first = first;
+    *ret_end = lower_bound(list, next, prefix->len + 1);
+}
+
+enum qs_status qs_snapshot_get_key(const struct qs_snapshot *snapshot, const struct qs_key *key,
+                                   struct qs_bytes *ret_value)
+{
+    const struct entry_list *list = &snapshot->areas[AREA_SETTINGS];
+    size_t at = snapshot_find(list, key->bytes, key->len);
+    if (at == SIZE_MAX)
+        return QS_NOT_FOUND;
+    *ret_value = list->items[at].value;
+    return QS_OK;
+}
+
+enum qs_status qs_snapshot_get(const struct qs_snapshot *snapshot, const char *key, struct qs_bytes *ret_value,
+                               struct qs_error *err)
+{
+    struct qs_key parsed;
+    enum qs_status status = qs_key_parse(key, &parsed, err);
+    if (!status)
+        status = qs_snapshot_get_key(snapshot, &parsed, ret_value);
+    if (status == QS_NOT_FOUND) {
+        error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(snapshot->record.scope));
+        error_add_path(err, key);
+    }
+    return status;
+}
+
+enum qs_status qs_snapshot_json(const struct qs_snapshot *snapshot, const char *key, char **ret_text, size_t *ret_len,
+                                struct qs_error *err)
+{
+    const struct entry_list *list = &snapshot->areas[AREA_SETTINGS];
+    struct qs_key parsed = {0};
+    enum qs_status status = key ? qs_key_parse(key, &parsed, err) : QS_OK;
+    if (status)
+        return status;
+    size_t first = 0;
+    size_t end = 0;
+    snapshot_range(list, &parsed, &first, &end);
+    if (first == end && key) {
+        error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(snapshot->record.scope));
+        error_add_path(err, key);
+        return QS_NOT_FOUND;
+    }
+    AUTO(value_release) json_t *value = NULL;
+    status = leaves_to_value(list->items + first, end - first, &parsed, &value, err);
+    struct buf text = {0};
+    if (!status)
+        status = value_encode(value, &text, err);
+    if (!status) {
+        char *stolen = buf_steal(&text, ret_len);
+        if (stolen)
+            *ret_text = stolen;
+        else
+            status = error_set(err, QS_IO, "no memory");
+    }
+    buf_release(&text);
+    return status;
+}
+
+struct qs_iter qs_snapshot_iter(const struct qs_snapshot *snapshot, const struct qs_key *prefix)
+{
+    struct qs_iter iter = {.snapshot = snapshot};
+    snapshot_range(&snapshot->areas[AREA_SETTINGS], prefix, &iter.at, &iter.end);
+    return iter;
+}
+
+bool qs_iter_next(struct qs_iter *iter, struct qs_bytes *ret_key, struct qs_bytes *ret_value)
+{
+    if (iter->at >= iter->end)
+        return false;
+    const struct leaf *leaf = &iter->snapshot->areas[AREA_SETTINGS].items[iter->at++];
+    *ret_key = leaf->key;
+    *ret_value = leaf->value;
+    return true;
+}
+
+size_t qs_snapshot_lock_count(const struct qs_snapshot *snapshot)
+{
+    return snapshot->areas[AREA_LOCKS].count;
+}
+
+struct qs_bytes qs_snapshot_lock_at(const struct qs_snapshot *snapshot, size_t index)
+{
+    return snapshot->areas[AREA_LOCKS].items[index].key;
+}
+
+size_t snapshot_target_count(const struct qs_snapshot *snapshot)
+{
+    return snapshot->areas[AREA_TARGETS].count;
+}
+
+void snapshot_target_at(const struct qs_snapshot *snapshot, size_t index, struct qs_bytes *ret_key,
+                        struct qs_bytes *ret_value)
+{
+    *ret_key = snapshot->areas[AREA_TARGETS].items[index].key;
+    *ret_value = snapshot->areas[AREA_TARGETS].items[index].value;
+}

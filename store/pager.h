@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pages of one store file in private memory, read with pread; and the walk over one tree of them.
+ *
+ * The pager remembers which pages were claimed: a page that two trees or two places of one tree lead to is a fault.
+ */
+#ifndef STORE_PAGER_H
+#define STORE_PAGER_H
+
+#include "store/page.h"
+
+struct pager_slab;
+
+struct pager {
+    int fd;               /* borrowed */
+    uint32_t page_size;
+    uint64_t page_count;  /* last page + 1 */
+    uint8_t *claimed;     /* a bit per page */
+    uint8_t *whole;       /* a small file's pages from first_whole on, read at once */
+    uint64_t whole_count; /* pages in whole: numbers below it are there */
+    struct pager_slab *slabs;
+    uint64_t claims;
+};
+
+/* Prepares for pages 0..last_page; reads a small file whole. Release always. Errors: QS_IO. */
+enum qs_status pager_init(struct pager *pager, int fd, uint32_t page_size, uint64_t last_page,
+                          struct qs_error *err) QS_MUST_USE;
+void pager_release(struct pager *pager);
+/* Forgets the claims; the pages' memory stays until release. */
+void pager_drop_claims(struct pager *pager);
+
+/* Marks count pages from number as used. Errors: QS_DAMAGED (outside the store, or used already). */
+enum qs_status pager_claim(struct pager *pager, uint64_t number, uint64_t count, struct qs_error *err) QS_MUST_USE;
+
+/* Memory of count pages from number; lives as long as the pager. Does not claim.
+ * Errors: QS_DAMAGED (beyond the store or the file's end), QS_IO. */
+enum qs_status pager_load(struct pager *pager, uint64_t number, uint64_t count, const uint8_t **ret_page,
+                          struct qs_error *err) QS_MUST_USE;
+
+enum tree_flags {
+    TREE_STRICT = 1 << 0,     /* all that LMDB relies on when it writes: tiling, order, separators, fill */
+    TREE_CLAIM = 1 << 1,      /* claim every page */
+    TREE_KEYS_ONLY = 1 << 2,  /* visit branch pages only and claim the leaves by number; no overflow pages may exist */
+    TREE_INTEGER_KEYS = 1 << 3, /* order by u64 keys (the free tree) */
+    TREE_FREE = 1 << 4,       /* the free tree: LMDB allows its branch pages a single child */
+};
+
+/* Called for every leaf entry in order; data is complete (overflow pages loaded). */
+typedef enum qs_status (*tree_visit)(void *context, const struct node *node, struct qs_error *err);
+
+/* Walks db's tree. The counts of pages and entries in db must hold. visit may be NULL. */
+enum qs_status tree_walk(struct pager *pager, const struct db *db, unsigned flags, tree_visit visit, void *context,
+                         struct qs_error *err) QS_MUST_USE;
+
+/* Strictly checks the way from the root to the last leaf, without claiming: what appending touches. With visit, the last
+ * entry is given to it. */
+enum qs_status tree_check_last(struct pager *pager, const struct db *db, tree_visit visit, void *context,
+                               struct qs_error *err) QS_MUST_USE;
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a store is, and whether the way there can be trusted.
+ *
+ * Every directory on the way down belongs to root or the store's owner and is not writable by group or others, sticky
+ * ones excepted; links above the store are followed only where nobody else could have placed them; the store itself has
+ * none. Directories are opened one by one, and the descriptor that was verified is the one that is used.
+ *
+ * Absence is ENOENT for a step in a directory that could be opened. Everything else is an error with its own name.
+ */
+#ifndef STORE_PLACE_H
+#define STORE_PLACE_H
+
+#include "qsettings/store.h"
+
+#include <sys/stat.h>
+
+struct place {
+    enum qs_scope scope;
+    char *dir;        /* absolute */
+    uid_t owner;      /* trusted beside root */
+    bool given;       /* the caller named the root; else a fixed place */
+    char *home;       /* user scope at its fixed place: the home of the password database */
+};
+
+#define PLACE_DATA_FILE "data.mdb"
+#define PLACE_LOCK_FILE "writer.lock"
+#define PLACE_TEMP_FILE "data.mdb.tmp"
+#define PLACE_REQUIRE_FILE "require-system"
+
+enum qs_status place_init(enum qs_scope scope, const char *root, struct place *ret_place,
+                          struct qs_error *err) QS_MUST_USE;
+void place_release(struct place *place);
+
+/* Opens the store's directory (O_PATH) after verifying the way down. Errors: QS_ABSENT, QS_UNTRUSTED, QS_IO. */
+enum qs_status place_open_dir(const struct place *place, int *ret_fd, struct qs_error *err) QS_MUST_USE;
+
+/* Opens the directory that holds the scopes, or with create makes what is missing of it. */
+enum qs_status place_open_parent(const struct place *place, bool create, int *ret_fd, struct qs_error *err) QS_MUST_USE;
+
+/* Opens data.mdb in a directory opened by place_open_dir, read-only or read-write, and verifies it.
+ * Errors: QS_DAMAGED (missing, empty, a link, no regular file), QS_UNTRUSTED (owner, mode, not permitted), QS_IO. */
+enum qs_status place_open_data(const struct place *place, int dir_fd, bool writable, int *ret_fd, struct stat *ret_stat,
+                               struct qs_error *err) QS_MUST_USE;
+
+/* Both at once, for readers. */
+enum qs_status place_open(const struct place *place, int *ret_fd, struct stat *ret_stat,
+                          struct qs_error *err) QS_MUST_USE;
+
+/* May the effective user write here? Refuses network file systems, and a user scope whose home (by the password database,
+ * or by HOME where that is another one) is not the effective user's. */
+enum qs_status place_check_writable(const struct place *place, int dir_fd, struct qs_error *err) QS_MUST_USE;
+
+/* Modes of a new store: directory and data file. */
+mode_t place_dir_mode(const struct place *place);
+mode_t place_data_mode(const struct place *place);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The meta record's bytes, and the digest over a store's content. */
+#include "store/record.h"
+
+#include "store/buf.h"
+#include "store/digest.h"
+#include "store/doc.h"
+
+#include <string.h>
+
+static const char MAGIC[8] = {'Q', 'S', 'E', 'T', 'M', 'E', 'T', 'A'};
+
+static void put_u32(uint8_t *at, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(v >> (8 * i));
+}
+
+static void put_u64(uint8_t *at, uint64_t v)
+{
+    put_u32(at, (uint32_t)v);
+    put_u32(at + 4, (uint32_t)(v >> 32));
+}
+
+void record_encode(const struct record *record, uint8_t out[RECORD_BYTES])
+{
+    memset(out, 0, RECORD_BYTES);
+    memcpy(out, MAGIC, sizeof MAGIC);
+    put_u32(out + 8, RECORD_VERSION);
+    put_u32(out + 12, record->flags);
+    put_u32(out + 16, (uint32_t)record->scope);
+    memcpy(out + 24, record->store_id, QS_STORE_ID_BYTES);
+    put_u64(out + 40, record->generation);
+    put_u64(out + 48, record->txn_id);
+    put_u64(out + 56, (uint64_t)record->time_s);
+    put_u32(out + 64, record->time_ns);
+    for (int i = 0; i < AREA_COUNT; i++)
+        put_u64(out + 72 + 8 * i, record->counts[i]);
+    put_u64(out + 96, record->history_count);
+    memcpy(out + 104, record->content, QS_DIGEST_BYTES);
+    memcpy(out + 136, record->newest_history, QS_DIGEST_BYTES);
+    digest_of(out, 168, out + 168);
+}
+
+enum qs_status record_decode(const void *data, size_t len, struct record *ret_record, struct qs_error *err)
+{
+    const uint8_t *p = data;
+    if (len != RECORD_BYTES || memcmp(p, MAGIC, sizeof MAGIC) != 0)
+        return error_page(err, -1, "the meta record has %zu bytes and not its form", len);
+    uint8_t hash[QS_DIGEST_BYTES];
+    digest_of(p, 168, hash);
+    if (memcmp(hash, p + 168, sizeof hash) != 0)
+        return error_page(err, -1, "the meta record does not match its hash");
+    if (load_u32(p + 8) != RECORD_VERSION)
+        return error_set(err, QS_INVALID, "the store is of format version %u; this program reads version %u",
+                         load_u32(p + 8), RECORD_VERSION);
+    struct record record = {
+        .flags = load_u32(p + 12),
+        .scope = (enum qs_scope)load_u32(p + 16),
+        .generation = load_u64(p + 40),
+        .txn_id = load_u64(p + 48),
+        .time_s = (int64_t)load_u64(p + 56),
+        .time_ns = load_u32(p + 64),
+        .history_count = load_u64(p + 96),
+    };
+    memcpy(record.store_id, p + 24, sizeof record.store_id);
+    for (int i = 0; i < AREA_COUNT; i++)
+        record.counts[i] = load_u64(p + 72 + 8 * i);
+    memcpy(record.content, p + 104, QS_DIGEST_BYTES);
+    memcpy(record.newest_history, p + 136, QS_DIGEST_BYTES);
+    *ret_record = record;
+    return QS_OK;
+}
+
+void record_content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES])
+{
+    struct digest digest;
+    digest_init(&digest);
+    for (int area = 0; area < AREA_COUNT; area++) {
+        digest_add_u64(&digest, areas[area].count);
+        for (size_t i = 0; i < areas[area].count; i++) {
+            const struct leaf *leaf = &areas[area].items[i];
+            digest_add_field(&digest, leaf->key.data, leaf->key.len);
+            digest_add_field(&digest, leaf->value.data, leaf->value.len);
+        }
+    }
+    digest_finish(&digest, out);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The meta record: one per store, rewritten by every commit, naming the LMDB transaction that wrote it.
+ *
+ *  offset bytes
+ *       0     8  "QSETMETA"
+ *       8     4  format version (1)
+ *      12     4  flags
+ *      16     4  scope
+ *      20     4  zero
+ *      24    16  store id
+ *      40     8  generation
+ *      48     8  LMDB transaction id of this commit
+ *      56     8  commit time, seconds since the epoch
+ *      64     4  and nanoseconds
+ *      68     4  zero
+ *      72  4 * 8 counts: settings, locks, targets, history records
+ *     104    32  content digest
+ *     136    32  digest of the newest history record
+ *     168    32  BLAKE2b-256 of bytes 0..167
+ */
+#ifndef STORE_RECORD_H
+#define STORE_RECORD_H
+
+#include "qsettings/store.h"
+#include "store/error.h"
+
+#define RECORD_BYTES          200u
+#define RECORD_VERSION        1u
+#define RECORD_KEY            "record"
+#define RECORD_REQUIRE_POLICY 1u /* flag: readers refuse "no policy" */
+
+enum record_area { AREA_SETTINGS = 0, AREA_LOCKS = 1, AREA_TARGETS = 2, AREA_COUNT = 3 };
+
+struct record {
+    uint32_t flags;
+    enum qs_scope scope;
+    uint8_t store_id[QS_STORE_ID_BYTES];
+    uint64_t generation, txn_id;
+    int64_t time_s;
+    uint32_t time_ns;
+    uint64_t counts[AREA_COUNT];
+    uint64_t history_count;
+    uint8_t content[QS_DIGEST_BYTES];
+    uint8_t newest_history[QS_DIGEST_BYTES];
+};
+
+void record_encode(const struct record *record, uint8_t out[RECORD_BYTES]);
+/* Errors: QS_DAMAGED; QS_INVALID for a later format version, whose hash holds. */
+enum qs_status record_decode(const void *data, size_t len, struct record *ret_record, struct qs_error *err) QS_MUST_USE;
+
+/* The content digest: for each area in order its count, then each entry's key and value, all length-prefixed. */
+struct leaf;
+struct entry_list {
+    struct leaf *items;
+    size_t count;
+};
+void record_content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES]);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verified snapshot, inside view. How a reader gets one without locks:
+ *
+ *   metas ──> the newer one is S ──> walk S's trees ──> digests ──> metas again: newest at most S+1? ──> snapshot
+ *     ^                                   │ fault                        │ no
+ *     └───────────────────────────────────┴──────────────────────────────┘ until a deadline (QS_BUSY); the same fault with
+ *                                          the same metas, three times over 200 ms: QS_DAMAGED
+ *
+ * docs/durability.md says why S+1 and why each page is then known to be one generation's.
+ */
+#ifndef STORE_SNAPSHOT_H
+#define STORE_SNAPSHOT_H
+
+#include "store/doc.h"
+#include "store/pager.h"
+#include "store/place.h"
+#include "store/record.h"
+
+#include <stdatomic.h>
+
+/* The databases of a store, in the order of their names. */
+enum store_db { DB_HISTORY, DB_LOCKS, DB_META, DB_SETTINGS, DB_TARGETS, DB_COUNT };
+extern const char *const store_db_names[DB_COUNT];
+
+#define METAS_BYTES (2u * (META_OFFSET + META_BYTES))
+
+struct qs_snapshot {
+    atomic_uint references;
+    struct record record;
+    struct entry_list areas[AREA_COUNT];
+    struct pager pager;          /* memory of the pages; no descriptor, no claims once handed out */
+    struct meta meta;            /* the one it was read from */
+    struct db dbs[DB_COUNT];
+    uint8_t metas[METAS_BYTES];  /* as read before the walk */
+    dev_t device;
+    ino_t inode;
+    unsigned retries;
+    struct leaves owned[AREA_COUNT]; /* likewise */
+};
+
+enum snapshot_flags {
+    SNAPSHOT_WRITER = 1 << 0,  /* strict, the free tree and the history's pages too; keep claims and descriptor */
+    SNAPSHOT_HISTORY = 1 << 1, /* history pages are read too and given to the visit */
+};
+
+/* One attempt on an open file, no retry: what one walk from the newer meta (or from the given slot) gives.
+ * slot: -1 the newer one with all rules of a healthy store; 0 or 1 that meta alone (repair). */
+enum qs_status snapshot_walk(int fd, int slot, unsigned flags, tree_visit history, void *context,
+                             struct qs_snapshot **ret_snapshot, struct qs_error *err) QS_MUST_USE;
+
+/* The reader's loop over snapshot_walk. Resets context by calling restart (may be NULL) before each walk. */
+enum qs_status snapshot_read(const struct place *place, unsigned wait_ms, unsigned flags, tree_visit history,
+                             void (*restart)(void *), void *context, struct qs_snapshot **ret_snapshot,
+                             struct qs_error *err) QS_MUST_USE;
+
+/* The same loop for a file that is no scope's store (a backup); fd stays the caller's. */
+enum qs_status snapshot_read_file(int fd, const char *name, tree_visit history, void (*restart)(void *), void *context,
+                                  struct qs_snapshot **ret_snapshot, struct qs_error *err) QS_MUST_USE;
+
+/* A snapshot made of lists instead of a file: takes over the leaves (which are emptied). counts and content digest are
+ * set from them. */
+enum qs_status snapshot_make(const struct record *record, struct leaves areas[AREA_COUNT],
+                             struct qs_snapshot **ret_snapshot, struct qs_error *err) QS_MUST_USE;
+
+/* The range of entries of an area at and below prefix. */
+void snapshot_range(const struct entry_list *list, const struct qs_key *prefix, size_t *ret_first, size_t *ret_end);
+
+/* Index of an exact key, or SIZE_MAX. */
+size_t snapshot_find(const struct entry_list *list, const void *key, size_t len);
+
+size_t snapshot_target_count(const struct qs_snapshot *snapshot);
+void snapshot_target_at(const struct qs_snapshot *snapshot, size_t index, struct qs_bytes *ret_key,
+                        struct qs_bytes *ret_value);
+
+/* Store handle, inside view. */
+struct qs_store {
+    struct place place;
+    unsigned wait_ms;
+};
+
+void snapshot_release(struct qs_snapshot **snapshot); /* for AUTO(snapshot_release) */
+
+#endif

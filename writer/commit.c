@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commit: the change list, the history record, the LMDB transaction, and the word on what is stored now. */
+#include "store/cleanup.h"
+#include "store/env.h"
+#include "store/error.h"
+#include "store/key.h"
+#include "store/schema.h"
+#include "writer/actor.h"
+#include "writer/record_build.h"
+#include "writer/txn.h"
+
+#include <string.h>
+
+/* ---- the change list ---- */
+
+static bool same(struct qs_bytes a, struct qs_bytes b)
+{
+    return a.data && b.data ? a.len == b.len && memcmp(a.data, b.data, a.len) == 0 : !a.data && !b.data;
+}
+
+static struct qs_bytes truth(bool value)
+{
+    return value ? (struct qs_bytes){"true", 4} : (struct qs_bytes){"false", 5};
+}
+
+static void list_changes(struct qs_txn *txn)
+{
+    size_t count = 0;
+    for (int area = 0; area < AREA_COUNT; area++) {
+        const struct entry_list *base = &txn->base->areas[area];
+        for (size_t i = 0; i < txn->areas[area].count; i++) {
+            const struct leaf *item = &txn->areas[area].items[i];
+            size_t at = snapshot_find(base, item->key.data, item->key.len);
+            struct qs_bytes old_value = at == SIZE_MAX ? (struct qs_bytes){NULL, 0} : base->items[at].value;
+            if (!same(old_value, item->value))
+                txn->changes[count++] = (struct qs_change){.area = (enum qs_area)(QS_AREA_SETTINGS + area),
+                                                           .key = item->key,
+                                                           .old_value = old_value,
+                                                           .new_value = item->value};
+        }
+    }
+    uint32_t flipped = (txn->flags ^ txn->base->record.flags) & RECORD_REQUIRE_POLICY;
+    if (flipped)
+        txn->changes[count++] = (struct qs_change){.area = QS_AREA_FLAGS,
+                                                   .key = {"requirePolicy", 13},
+                                                   .old_value = truth(!(txn->flags & RECORD_REQUIRE_POLICY)),
+                                                   .new_value = truth(txn->flags & RECORD_REQUIRE_POLICY)};
+    txn->change_count = count;
+}
+
+enum qs_status qs_txn_changes(struct qs_txn *txn, size_t *ret_count, struct qs_error *err)
+{
+    if (txn->open) {
+        size_t most = 1;
+        for (int area = 0; area < AREA_COUNT; area++)
+            most += txn->areas[area].count;
+        struct qs_change *changes = realloc(txn->changes, most * sizeof *changes);
+        if (!changes)
+            return error_set(err, QS_IO, "no memory");
+        txn->changes = changes;
+        list_changes(txn);
+    }
+    *ret_count = txn->change_count;
+    return QS_OK;
+}
+
+struct qs_change qs_txn_change(const struct qs_txn *txn, size_t index)
+{
+    return txn->changes[index];
+}
+
+/* ---- what goes into LMDB ---- */
+
+struct commit {
+    struct qs_txn *txn;
+    struct entry_list content[AREA_COUNT];
+    struct record record;
+    struct record_chunks chunks;
+    struct env_op *ops;
+    size_t op_count;
+};
+
+static void commit_release(struct commit *c)
+{
+    for (int i = 0; i < AREA_COUNT; i++)
+        free(c->content[i].items);
+    record_chunks_release(&c->chunks);
+    free(c->ops);
+}
+
+static enum qs_status check_content(const struct commit *c, struct qs_error *err)
+{
+    const struct entry_list *settings = &c->content[AREA_SETTINGS];
+    if (settings->count > QS_SETTINGS_MAX_ENTRIES)
+        return error_set(err, QS_INVALID, "the scope would have %zu settings; the limit is %u", settings->count,
+                         QS_SETTINGS_MAX_ENTRIES);
+    return schema_check_leaves(settings->items, settings->count, NULL, schema_flags_of(c->txn->place.scope), err);
+}
+
+static enum qs_status make_record(struct commit *c, const struct qs_commit_options *options, struct qs_error *err)
+{
+    const struct record *base = &c->txn->base->record;
+    struct actor actor;
+    actor_now(options->program, &actor);
+    c->record = *base;
+    c->record.flags = c->txn->flags;
+    c->record.generation = base->generation + 1;
+    c->record.txn_id = c->txn->base->meta.txn_id + 1;
+    c->record.time_s = actor.time_s;
+    c->record.time_ns = actor.time_ns;
+    c->record.history_count = base->history_count + 1;
+    for (int i = 0; i < AREA_COUNT; i++)
+        c->record.counts[i] = c->content[i].count;
+    record_content_digest(c->content, c->record.content);
+    return record_build(&c->record, base->newest_history, c->txn->action, &actor, options->message, c->txn->changes,
+                        c->txn->change_count, &c->chunks, err);
+}
+
+static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[RECORD_BYTES], struct qs_error *err)
+{
+    static const enum store_db area_dbs[AREA_COUNT] = {DB_SETTINGS, DB_LOCKS, DB_TARGETS};
+    c->ops = malloc((c->chunks.count + c->txn->change_count + 1) * sizeof *c->ops);
+    if (!c->ops)
+        return error_set(err, QS_IO, "no memory");
+    for (size_t i = 0; i < c->chunks.count; i++)
+        c->ops[c->op_count++] = (struct env_op){DB_HISTORY, c->chunks.items[i].key, c->chunks.items[i].value};
+    for (size_t i = 0; i < c->txn->change_count; i++) {
+        const struct qs_change *change = &c->txn->changes[i];
+        if (change->area != QS_AREA_FLAGS)
+            c->ops[c->op_count++] =
+                (struct env_op){area_dbs[change->area - QS_AREA_SETTINGS], change->key, change->new_value};
+    }
+    record_encode(&c->record, record_bytes);
+    c->ops[c->op_count++] =
+        (struct env_op){DB_META, {RECORD_KEY, sizeof RECORD_KEY - 1}, {record_bytes, RECORD_BYTES}};
+    return QS_OK;
+}
+
+/* A failed commit's message says what is stored now. */
+static enum qs_status say_what_stands(const struct commit *c, enum env_outcome outcome, enum qs_status status,
+                                      struct qs_error *err)
+{
+    unsigned long long old = c->txn->base->record.generation;
+    if (outcome == ENV_DAMAGED)
+        error_add_advice(err, "the disk fails: the store could not be put back to generation %llu; run qsettings fsck", old);
+    else
+        error_add_advice(err, "nothing was changed: the store holds generation %llu", old);
+    error_add_file(err, c->txn->place.dir);
+    return status;
+}
+
+static enum qs_status run_commit(struct commit *c, const struct qs_commit_options *options, struct qs_error *err)
+{
+    uint8_t record_bytes[RECORD_BYTES];
+    enum env_outcome outcome = ENV_OLD;
+    enum qs_status status = QS_OK;
+    for (int i = 0; i < AREA_COUNT && !status; i++)
+        status = txn_content(c->txn, (enum record_area)i, &c->content[i], err);
+    if (!status)
+        status = check_content(c, err);
+    if (!status)
+        status = make_record(c, options, err);
+    if (!status)
+        status = make_ops(c, record_bytes, err);
+    if (status)
+        return status;
+    status = env_commit(c->txn->hold.data_fd, &c->txn->base->meta, c->ops, c->op_count, &outcome, err);
+    return status ? say_what_stands(c, outcome, status, err) : QS_OK;
+}
+
+static enum qs_status check_generation(const struct qs_txn *txn, const struct qs_commit_options *options,
+                                       struct qs_error *err)
+{
+    uint64_t now = txn->base->record.generation;
+    if (!options->if_generation || options->if_generation == now)
+        return QS_OK;
+    enum qs_status status = error_set(err, QS_CONFLICT, "the store is at generation %llu, not %llu",
+                                      (unsigned long long)now, (unsigned long long)options->if_generation);
+    error_add_file(err, txn->place.dir);
+    error_add_advice(err, "look at what changed with qsettings log, then try again");
+    return status;
+}
+
+enum qs_status qs_txn_commit(struct qs_txn *txn, const struct qs_commit_options *options,
+                             struct qs_commit_info *ret_info, struct qs_error *err)
+{
+    static const struct qs_commit_options none;
+    struct commit c = {.txn = txn};
+    size_t count = 0;
+    enum qs_status status = txn_check_open(txn, err);
+    if (status)
+        return status;
+    if (!options)
+        options = &none;
+    status = check_generation(txn, options, err);
+    if (!status)
+        status = qs_txn_changes(txn, &count, err);
+    if (!status && count)
+        status = run_commit(&c, options, err);
+    const struct record *stored = count ? &c.record : &txn->base->record;
+    if (!status && ret_info) {
+        *ret_info = (struct qs_commit_info){.generation = stored->generation, .changed = count > 0, .change_count = count};
+        memcpy(ret_info->digest, stored->content, QS_DIGEST_BYTES);
+    }
+    commit_release(&c);
+    qs_txn_abort(txn); /* gives the lock back; what was committed stays */
+    return status;
+}

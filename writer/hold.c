@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store opened for writing: place, lock, leftovers, verified base. */
+#include "store/cleanup.h"
+#include "store/error.h"
+#include "store/os.h"
+#include "writer/txn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+static bool same_directory(int a, int b)
+{
+    struct stat one, two;
+    return qs_os->fstat(a, &one) == 0 && qs_os->fstat(b, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+}
+
+/* Under the lock nobody else builds a file here: one that is there was left by a writer that was killed. */
+static enum qs_status remove_leftovers(int dir_fd, struct qs_error *err)
+{
+    if (qs_os->unlinkat(dir_fd, PLACE_TEMP_FILE, 0) && errno != ENOENT)
+        return error_sys(err, QS_IO, errno, "the leftover %s cannot be removed", PLACE_TEMP_FILE);
+    return QS_OK;
+}
+
+static enum qs_status absent_advice(const struct place *place, enum qs_status status, struct qs_error *err)
+{
+    if (status == QS_ABSENT)
+        error_add_advice(err, "create the store with: qsettings --%s init", qs_scope_name(place->scope));
+    return status;
+}
+
+enum qs_status hold_take(const struct place *place, unsigned wait_ms, struct hold *hold, struct qs_error *err)
+{
+    for (;;) {
+        AUTO_FD int dir_fd = -1;
+        AUTO_FD int again = -1;
+        enum qs_status status = absent_advice(place, place_open_dir(place, &dir_fd, err), err);
+        if (!status)
+            status = place_check_writable(place, dir_fd, err);
+        if (!status)
+            status = writer_lock_take(&hold->lock, dir_fd, wait_ms, err);
+        if (!status) {
+            /* While we waited the store may have been removed and made anew: then the lock is that of a dead one. */
+            status = absent_advice(place, place_open_dir(place, &again, err), err);
+            if (!status && !same_directory(dir_fd, again)) {
+                writer_lock_drop(&hold->lock);
+                continue;
+            }
+            if (!status)
+                status = remove_leftovers(dir_fd, err);
+            if (status)
+                writer_lock_drop(&hold->lock);
+        }
+        if (status)
+            error_add_file(err, place->dir);
+        else
+            hold->dir_fd = steal_fd(&dir_fd);
+        return status;
+    }
+}
+
+enum qs_status hold_read(const struct place *place, struct hold *hold, struct qs_snapshot **ret_base,
+                         struct qs_error *err)
+{
+    struct stat st;
+    struct qs_snapshot *base = NULL;
+    enum qs_status status = place_open_data(place, hold->dir_fd, true, &hold->data_fd, &st, err);
+    if (!status)
+        status = snapshot_walk(hold->data_fd, -1, SNAPSHOT_WRITER, NULL, NULL, &base, err);
+    if (!status && base->record.scope != place->scope) {
+        status = error_page(err, -1, "the store says it is of scope %s, but stands in the place of %s",
+                            qs_scope_name(base->record.scope), qs_scope_name(place->scope));
+        qs_snapshot_unref(base);
+    }
+    if (status) {
+        error_add_file(err, place->dir);
+        if (status == QS_DAMAGED)
+            error_add_advice(err, "nothing was written; qsettings repair looks for the newest generation that verifies");
+        return status;
+    }
+    base->device = st.st_dev;
+    base->inode = st.st_ino;
+    *ret_base = base;
+    return QS_OK;
+}
+
+void hold_drop(struct hold *hold)
+{
+    int saved = errno;
+    if (hold->data_fd >= 0)
+        (void)close(hold->data_fd);
+    if (hold->dir_fd >= 0)
+        (void)close(hold->dir_fd);
+    hold->data_fd = -1;
+    hold->dir_fd = -1;
+    writer_lock_drop(&hold->lock);
+    errno = saved;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer lock, its note for those who wait, and what fork does to it. */
+#include "writer/lock.h"
+
+#include "store/cleanup.h"
+#include "store/error.h"
+#include "store/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define NOTE_BYTES  128
+#define POLL_MIN_MS 1u
+#define POLL_MAX_MS 25u
+
+/* ---- fork: a child must not keep what its parent holds ---- */
+
+static pthread_mutex_t held_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct writer_lock *held; /* every lock this process holds */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&held_mutex);
+}
+
+static void after_fork_parent(void)
+{
+    pthread_mutex_unlock(&held_mutex);
+}
+
+static void after_fork_child(void)
+{
+    for (struct writer_lock *lock = held; lock; lock = lock->next) {
+        (void)close(lock->fd); /* the parent's open file keeps the lock */
+        lock->fd = -1;
+    }
+    held = NULL;
+    pthread_mutex_unlock(&held_mutex);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+static void remember(struct writer_lock *lock)
+{
+    pthread_mutex_lock(&held_mutex);
+    lock->next = held;
+    held = lock;
+    pthread_mutex_unlock(&held_mutex);
+}
+
+static void forget(struct writer_lock *lock)
+{
+    pthread_mutex_lock(&held_mutex);
+    struct writer_lock **slot = &held;
+    while (*slot && *slot != lock)
+        slot = &(*slot)->next;
+    if (*slot)
+        *slot = lock->next;
+    pthread_mutex_unlock(&held_mutex);
+}
+
+/* ---- the note ---- */
+
+static void write_note(int fd)
+{
+    char note[NOTE_BYTES];
+    int64_t seconds = 0;
+    uint32_t ns = 0;
+    struct tm tm;
+    char when[32] = "?";
+    (void)qs_os->realtime(&seconds, &ns);
+    time_t t = (time_t)seconds;
+    if (gmtime_r(&t, &tm))
+        (void)strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    memset(note, '\n', sizeof note);
+    int len = snprintf(note, sizeof note, "pid %ld uid %u since %s", (long)getpid(), (unsigned)qs_os->geteuid(), when);
+    note[len] = '\n';
+    (void)os_pwrite_full(fd, note, sizeof note, 0); /* a hint for others; the lock holds without it */
+}
+
+static enum qs_status held_by_other(int fd, unsigned wait_ms, struct qs_error *err)
+{
+    char note[NOTE_BYTES + 1] = "";
+    long pid = 0;
+    unsigned uid = 0;
+    char since[32] = "";
+    (void)os_pread_full(fd, note, NOTE_BYTES, 0);
+    if (sscanf(note, "pid %ld uid %u since %31s", &pid, &uid, since) == 3) {
+        struct passwd entry, *found = NULL;
+        char buffer[4096];
+        bool named = getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found;
+        error_set(err, QS_BUSY, "another writer holds the store: pid %ld, user %s (uid %u), since %s; waited %u ms", pid,
+                  named ? found->pw_name : "?", uid, since, wait_ms);
+    } else {
+        error_set(err, QS_BUSY, "another writer holds the store; waited %u ms", wait_ms);
+    }
+    error_add_advice(err, "try again, or wait longer with --wait SECONDS");
+    return QS_BUSY;
+}
+
+/* ---- taking and dropping ---- */
+
+static enum qs_status open_lock(int dir_fd, int *ret_fd, struct qs_error *err)
+{
+    struct stat st;
+    AUTO_FD int fd = os_open_at(dir_fd, PLACE_LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW, 0600,
+                                RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "%s cannot be opened", PLACE_LOCK_FILE);
+    if (qs_os->fstat(fd, &st))
+        return error_sys(err, QS_IO, errno, "%s cannot be examined", PLACE_LOCK_FILE);
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, QS_UNTRUSTED, "%s is no regular file", PLACE_LOCK_FILE);
+    if ((st.st_mode & 07777) != 0600 && qs_os->fchmod(fd, 0600))
+        return error_sys(err, QS_IO, errno, "the mode of %s cannot be set", PLACE_LOCK_FILE);
+    *ret_fd = steal_fd(&fd);
+    return QS_OK;
+}
+
+/* Is the file that was locked still the one of that name? */
+static bool still_there(int dir_fd, int fd)
+{
+    struct stat ours, named;
+    return qs_os->fstat(fd, &ours) == 0 &&
+           qs_os->fstatat(dir_fd, PLACE_LOCK_FILE, &named, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_dev == named.st_dev &&
+           ours.st_ino == named.st_ino;
+}
+
+static int try_lock(int fd)
+{
+    struct flock wish = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int code;
+    do
+        code = fcntl(fd, F_OFD_SETLK, &wish);
+    while (code && errno == EINTR);
+    return code;
+}
+
+/* Jitter, so that waiting writers do not knock in step. */
+static unsigned next_pause(uint64_t left_ms)
+{
+    unsigned char roll = 0;
+    if (os_random(&roll, 1, NULL))
+        roll = 0;
+    unsigned pause = POLL_MIN_MS + roll % (POLL_MAX_MS - POLL_MIN_MS + 1);
+    return pause > left_ms ? (unsigned)left_ms : pause;
+}
+
+enum qs_status writer_lock_take(struct writer_lock *lock, int dir_fd, unsigned wait_ms, struct qs_error *err)
+{
+    uint64_t deadline = qs_os->monotonic_ms() + wait_ms;
+    (void)pthread_once(&fork_once, watch_forks);
+    for (;;) {
+        AUTO_FD int fd = -1;
+        enum qs_status status = open_lock(dir_fd, &fd, err);
+        if (status)
+            return status;
+        if (try_lock(fd) == 0) {
+            if (!still_there(dir_fd, fd))
+                continue;
+            write_note(fd);
+            lock->fd = steal_fd(&fd);
+            remember(lock);
+            return QS_OK;
+        }
+        if (errno != EAGAIN && errno != EACCES)
+            return error_sys(err, QS_IO, errno, "%s cannot be locked", PLACE_LOCK_FILE);
+        uint64_t now = qs_os->monotonic_ms();
+        if (now >= deadline)
+            return held_by_other(fd, wait_ms, err);
+        qs_os->sleep_ms(next_pause(deadline - now));
+    }
+}
+
+void writer_lock_drop(struct writer_lock *lock)
+{
+    int saved = errno;
+    forget(lock);
+    if (lock->fd >= 0) {
+        struct flock wish = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+        (void)fcntl(lock->fd, F_OFD_SETLK, &wish);
+        (void)close(lock->fd);
+    }
+    lock->fd = -1;
+    errno = saved;
+}

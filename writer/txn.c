@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transactions: begin, the changes, abort. Commit is in commit.c. */
+#include "writer/txn.h"
+
+#include "store/cleanup.h"
+#include "store/error.h"
+#include "store/key.h"
+#include "store/schema.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define EMPTY_OBJECT "{}"
+
+enum qs_status qs_txn_begin(struct qs_store *store, unsigned wait_ms, struct qs_txn **ret_txn, struct qs_error *err)
+{
+    struct qs_txn *txn = calloc(1, sizeof *txn);
+    if (!txn)
+        return error_set(err, QS_IO, "no memory");
+    txn->hold = HOLD_NONE;
+    txn->owner = getpid();
+    txn->action = JOURNAL_SET;
+    txn->place = store->place;
+    txn->place.dir = strdup(store->place.dir);
+    txn->place.home = store->place.home ? strdup(store->place.home) : NULL;
+    enum qs_status status = txn->place.dir ? QS_OK : error_set(err, QS_IO, "no memory");
+    if (!status)
+        status = hold_take(&txn->place, wait_ms, &txn->hold, err);
+    if (!status)
+        status = hold_read(&txn->place, &txn->hold, &txn->base, err);
+    if (status) {
+        hold_drop(&txn->hold);
+        qs_txn_free(txn);
+        return status;
+    }
+    txn->flags = txn->base->record.flags;
+    txn->open = true;
+    *ret_txn = txn;
+    return QS_OK;
+}
+
+void qs_txn_abort(struct qs_txn *txn)
+{
+    if (!txn || !txn->open)
+        return;
+    txn->open = false;
+    hold_drop(&txn->hold); /* in a forked child the lock's copy is closed already, and dropping it touches nothing */
+}
+
+void qs_txn_free(struct qs_txn *txn)
+{
+    if (!txn)
+        return;
+    int saved = errno;
+    qs_txn_abort(txn);
+    for (int i = 0; i < AREA_COUNT; i++)
+        overlay_release(&txn->areas[i]);
+    qs_snapshot_unref(txn->base);
+    place_release(&txn->place);
+    free(txn->changes);
+    free(txn);
+    errno = saved;
+}
+
+const struct qs_snapshot *qs_txn_base(const struct qs_txn *txn)
+{
+    return txn->base;
+}
+
+enum qs_status txn_check_open(const struct qs_txn *txn, struct qs_error *err)
+{
+    if (txn->owner != getpid())
+        return error_set(err, QS_USAGE, "the transaction belongs to the process that forked this one");
+    if (!txn->open)
+        return error_set(err, QS_USAGE, "the transaction has ended already");
+    return QS_OK;
+}
+
+/* ---- the content as it would be ---- */
+
+static struct overlay overlay_range(const struct overlay *overlay, const struct qs_key *prefix)
+{
+    size_t first = 0;
+    size_t end = 0;
+    snapshot_range(&(struct entry_list){overlay->items, overlay->count}, prefix, &first, &end);
+    return (struct overlay){.items = overlay->items + first, .count = end - first};
+}
+
+static enum qs_status content_range(const struct qs_txn *txn, enum record_area area, const struct qs_key *prefix,
+                                    struct entry_list *ret_list, struct qs_error *err)
+{
+    size_t first = 0;
+    size_t end = 0;
+    const struct entry_list *base = &txn->base->areas[area];
+    snapshot_range(base, prefix, &first, &end);
+    struct entry_list part = {base->items + first, end - first};
+    struct overlay changes = overlay_range(&txn->areas[area], prefix);
+    return overlay_merge(&changes, &part, ret_list, err);
+}
+
+enum qs_status txn_content(const struct qs_txn *txn, enum record_area area, struct entry_list *ret_list,
+                           struct qs_error *err)
+{
+    return content_range(txn, area, NULL, ret_list, err);
+}
+
+static struct qs_bytes value_now(const struct qs_txn *txn, enum record_area area, struct qs_bytes key)
+{
+    return overlay_value(&txn->areas[area], &txn->base->areas[area], key);
+}
+
+enum qs_status qs_txn_get(struct qs_txn *txn, const char *key, char **ret_text, size_t *ret_len, struct qs_error *err)
+{
+    struct qs_key parsed = {0};
+    struct entry_list list = {0};
+    AUTO(value_release) json_t *value = NULL;
+    struct buf text = {0};
+    enum qs_status status = txn_check_open(txn, err);
+    if (!status && key)
+        status = qs_key_parse(key, &parsed, err);
+    if (!status)
+        status = content_range(txn, AREA_SETTINGS, &parsed, &list, err);
+    if (!status && key && list.count == 0) {
+        status = error_set(err, QS_NOT_FOUND, "there is no such setting");
+        error_add_path(err, key);
+    }
+    if (!status)
+        status = leaves_to_value(list.items, list.count, &parsed, &value, err);
+    if (!status)
+        status = value_encode(value, &text, err);
+    if (!status) {
+        char *stolen = buf_steal(&text, ret_len);
+        if (stolen)
+            *ret_text = stolen;
+        else
+            status = error_set(err, QS_IO, "no memory");
+    }
+    buf_release(&text);
+    free(list.items);
+    return status;
+}
+
+/* ---- changes ---- */
+
+enum qs_status txn_remove_subtree(struct qs_txn *txn, enum record_area area, const struct qs_key *key,
+                                  struct qs_error *err)
+{
+    size_t first = 0;
+    size_t end = 0;
+    enum qs_status status = QS_OK;
+    const struct qs_bytes gone = {NULL, 0};
+    struct overlay *overlay = &txn->areas[area];
+    const struct entry_list *base = &txn->base->areas[area];
+    snapshot_range(&(struct entry_list){overlay->items, overlay->count}, key, &first, &end);
+    for (size_t i = first; i < end; i++)
+        overlay->items[i].value = gone;
+    snapshot_range(base, key, &first, &end);
+    for (size_t i = first; i < end && !status; i++)
+        status = overlay_put(overlay, base->items[i].key, gone, err);
+    return status;
+}
+
+/* Puts one leaf in place: what is below it goes, and a leaf above it gives way to the object it now is. */
+static enum qs_status put_leaf(struct qs_txn *txn, struct qs_bytes key, struct qs_bytes value, struct qs_error *err)
+{
+    const unsigned char *bytes = key.data;
+    enum qs_status status = QS_OK;
+    for (size_t i = 1; i < key.len && !status; i++) {
+        struct qs_bytes above = {bytes, i};
+        if (bytes[i] == '\0' && value_now(txn, AREA_SETTINGS, above).data)
+            status = overlay_put(&txn->areas[AREA_SETTINGS], above, (struct qs_bytes){NULL, 0}, err);
+    }
+    struct qs_key whole = {.len = key.len};
+    memcpy(whole.bytes, bytes, key.len);
+    if (!status)
+        status = txn_remove_subtree(txn, AREA_SETTINGS, &whole, err);
+    if (!status)
+        status = overlay_put(&txn->areas[AREA_SETTINGS], key, value, err);
+    return status;
+}
+
+static bool is_empty_object(struct qs_bytes value)
+{
+    return value.len == sizeof EMPTY_OBJECT - 1 && memcmp(value.data, EMPTY_OBJECT, value.len) == 0;
+}
+
+/* Is there an object at key already: anything below it, or the empty one? */
+static bool is_object_now(const struct qs_txn *txn, struct qs_bytes key)
+{
+    struct qs_key whole = {.len = key.len};
+    memcpy(whole.bytes, key.data, key.len);
+    struct entry_list list = {0};
+    if (content_range(txn, AREA_SETTINGS, &whole, &list, NULL))
+        return false;
+    bool object = list.count > 1 || (list.count == 1 && (list.items[0].key.len > key.len ||
+                                                         is_empty_object(list.items[0].value)));
+    free(list.items);
+    return object;
+}
+
+enum qs_status txn_merge(struct qs_txn *txn, const struct leaves *leaves, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < leaves->count && !status; i++) {
+        const struct leaf *leaf = &leaves->items[i];
+        if (is_empty_object(leaf->value) && is_object_now(txn, leaf->key))
+            continue;
+        status = put_leaf(txn, leaf->key, leaf->value, err);
+    }
+    return status;
+}
+
+static enum qs_status put_value(struct qs_txn *txn, const struct qs_key *key, const json_t *value, struct qs_error *err)
+{
+    struct leaves leaves = {0};
+    enum qs_status status = schema_check_value(key, value, schema_flags_of(txn->place.scope), err);
+    if (!status)
+        status = leaves_from_value(value, key, NULL, &leaves, err);
+    if (!status)
+        status = txn_remove_subtree(txn, AREA_SETTINGS, key, err);
+    for (size_t i = 0; i < leaves.count && !status; i++)
+        status = put_leaf(txn, leaves.items[i].key, leaves.items[i].value, err);
+    leaves_release(&leaves);
+    return status;
+}
+
+enum qs_status qs_txn_set(struct qs_txn *txn, const char *key, const char *json, size_t len, struct qs_error *err)
+{
+    struct qs_key parsed;
+    AUTO(value_release) json_t *value = NULL;
+    enum qs_status status = txn_check_open(txn, err);
+    if (!status)
+        status = qs_key_parse(key, &parsed, err);
+    if (!status)
+        status = value_decode(json, len, &value, err);
+    if (!status)
+        status = put_value(txn, &parsed, value, err);
+    if (status)
+        error_add_path(err, key);
+    return status;
+}
+
+enum qs_status qs_txn_unset(struct qs_txn *txn, const char *key, struct qs_error *err)
+{
+    struct qs_key parsed;
+    struct entry_list list = {0};
+    enum qs_status status = txn_check_open(txn, err);
+    if (!status)
+        status = qs_key_parse(key, &parsed, err);
+    if (!status)
+        status = content_range(txn, AREA_SETTINGS, &parsed, &list, err);
+    if (!status && list.count == 0)
+        status = error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(txn->place.scope));
+    if (!status)
+        status = txn_remove_subtree(txn, AREA_SETTINGS, &parsed, err);
+    free(list.items);
+    if (status)
+        error_add_path(err, key);
+    return status;
+}
+
+enum qs_status qs_txn_apply(struct qs_txn *txn, const char *file_name, const char *text, size_t len,
+                            enum qs_text_format format, bool replace, struct qs_error *err)
+{
+    struct leaves leaves = {0};
+    AUTO(doc_release) struct doc *doc = NULL;
+    enum doc_format as = format == QS_FORMAT_YAML ? DOC_YAML : DOC_JSON;
+    unsigned flags = schema_flags_of(txn->place.scope) | (replace ? 0 : SCHEMA_PARTIAL);
+    enum qs_status status = txn_check_open(txn, err);
+    if (!status)
+        status = doc_parse(file_name, text, len, format == QS_FORMAT_AUTO ? doc_format_of(file_name) : as, &doc, err);
+    if (!status)
+        status = schema_check_document(doc_root(doc), doc, flags, err);
+    if (!status)
+        status = leaves_from_value(doc_root(doc), NULL, doc, &leaves, err);
+    if (!status && replace)
+        status = txn_remove_subtree(txn, AREA_SETTINGS, NULL, err);
+    if (!status)
+        status = txn_merge(txn, &leaves, err);
+    leaves_release(&leaves);
+    return status;
+}
+
+enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content, struct qs_error *err)
+{
+    static const enum record_area areas[] = {AREA_SETTINGS, AREA_LOCKS};
+    enum qs_status status = QS_OK;
+    for (size_t a = 0; a < sizeof areas / sizeof areas[0] && !status; a++) {
+        const struct entry_list *list = &content->areas[areas[a]];
+        status = txn_remove_subtree(txn, areas[a], NULL, err);
+        for (size_t i = 0; i < list->count && !status; i++)
+            status = overlay_put(&txn->areas[areas[a]], list->items[i].key, list->items[i].value, err);
+    }
+    if (!status)
+        txn->flags = content->record.flags;
+    return status;
+}
