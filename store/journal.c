@@ -285,14 +285,18 @@ enum qs_status journal_decode(const void *data, size_t len, struct journal_recor
     return QS_OK;
 }
 
-void journal_purge(struct journal_record *record, size_t index)
+enum qs_status journal_purge(struct journal_record *record, size_t index, struct qs_error *err)
 {
     struct journal_value *values[2] = {&record->changes[index].old_value, &record->changes[index].new_value};
     for (int i = 0; i < 2; i++) {
         if (!values[i]->there || values[i]->purged)
             continue;
+        enum qs_status status = salt_value(values[i], err); /* a new record's values have no hash yet */
+        if (status)
+            return status;
         values[i]->purged = true;
         values[i]->bytes = (struct qs_bytes){NULL, 0};
         memset(values[i]->salt, 0, sizeof values[i]->salt);
     }
+    return QS_OK;
 }

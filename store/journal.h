@@ -63,8 +63,8 @@ enum qs_status journal_encode(struct journal_record *record, struct buf *out, st
 enum qs_status journal_decode(const void *data, size_t len, struct journal_record *ret_record,
                               struct qs_error *err) QS_MUST_USE;
 
-/* Takes both values of change index out, keeping their hashes. */
-void journal_purge(struct journal_record *record, size_t index);
+/* Takes both values of change index out, keeping their hashes; a new record's values get theirs first. */
+enum qs_status journal_purge(struct journal_record *record, size_t index, struct qs_error *err) QS_MUST_USE;
 
 void journal_key(uint64_t generation, uint32_t chunk, uint8_t out[JOURNAL_KEY_BYTES]);
 /* False where the bytes are no such key. */

@@ -56,6 +56,15 @@ void pager_drop_claims(struct pager *pager)
     pager->claimed = NULL;
 }
 
+enum qs_status pager_renew_claims(struct pager *pager, int fd, struct qs_error *err)
+{
+    pager_drop_claims(pager);
+    pager->claims = 0;
+    pager->fd = fd;
+    pager->claimed = calloc(1, (size_t)(pager->page_count / 8 + 1));
+    return pager->claimed ? QS_OK : error_set(err, QS_IO, "no memory");
+}
+
 enum qs_status pager_claim(struct pager *pager, uint64_t number, uint64_t count, struct qs_error *err)
 {
     if (number < FIRST_PAGE || number >= pager->page_count || count > pager->page_count - number)

@@ -29,6 +29,9 @@ void pager_release(struct pager *pager);
 /* Forgets the claims; the pages' memory stays until release. */
 void pager_drop_claims(struct pager *pager);
 
+/* Begins with none again, for another walk over the same file. Errors: QS_IO. */
+enum qs_status pager_renew_claims(struct pager *pager, int fd, struct qs_error *err) QS_MUST_USE;
+
 /* Marks count pages from number as used. Errors: QS_DAMAGED (outside the store, or used already). */
 enum qs_status pager_claim(struct pager *pager, uint64_t number, uint64_t count, struct qs_error *err) QS_MUST_USE;
 

@@ -36,6 +36,7 @@ struct qs_snapshot {
     dev_t device;
     ino_t inode;
     unsigned retries;
+    uint64_t free_pages;         /* listed in the free tree (writers and fsck) */
     struct leaves owned[AREA_COUNT]; /* likewise */
 };
 

@@ -153,7 +153,7 @@ static enum qs_status walk_area(struct pager *pager, const struct db *db, uint64
 
 struct free_check {
     struct pager *pager;
-    uint64_t txn_id;
+    uint64_t txn_id, pages;
 };
 
 static enum qs_status take_free_list(void *context, const struct node *node, struct qs_error *err)
@@ -165,6 +165,7 @@ static enum qs_status take_free_list(void *context, const struct node *node, str
         return error_page(err, -1, "the list of pages freed by transaction %llu has not its form",
                           (unsigned long long)id);
     uint64_t above = UINT64_MAX;
+    check->pages += count;
     for (uint64_t i = 1; i <= count; i++) {
         uint64_t page = load_u64(node->data + 8 * i);
         if (page >= above)
@@ -178,11 +179,13 @@ static enum qs_status take_free_list(void *context, const struct node *node, str
     return QS_OK;
 }
 
-static enum qs_status walk_free(struct pager *pager, const struct meta *meta, struct qs_error *err)
+static enum qs_status walk_free(struct qs_snapshot *s, struct qs_error *err)
 {
-    struct free_check check = {pager, meta->txn_id};
-    return tree_walk(pager, &meta->free, TREE_STRICT | TREE_CLAIM | TREE_INTEGER_KEYS | TREE_FREE, take_free_list, &check,
-                     err);
+    struct free_check check = {.pager = &s->pager, .txn_id = s->meta.txn_id};
+    enum qs_status status = tree_walk(&s->pager, &s->meta.free, TREE_STRICT | TREE_CLAIM | TREE_INTEGER_KEYS | TREE_FREE,
+                                      take_free_list, &check, err);
+    s->free_pages = check.pages;
+    return status;
 }
 
 /* ---- all of it ---- */
@@ -219,7 +222,7 @@ static enum qs_status walk_all(struct qs_snapshot *s, unsigned flags, tree_visit
         return error_page(err, -1, "the content does not match its digest");
     status = walk_history(s, flags, history, context, err);
     if (!status && flags & SNAPSHOT_WRITER)
-        status = walk_free(&s->pager, &s->meta, err);
+        status = walk_free(s, err);
     return status;
 }
 

@@ -81,6 +81,8 @@ enum qs_status record_build(struct record *record, const uint8_t previous[QS_DIG
                                                    .key = changes[i].key,
                                                    .old_value = value_of(changes[i].old_value),
                                                    .new_value = value_of(changes[i].new_value)};
+    for (size_t i = 0; i < change_count && !status && action == JOURNAL_PURGE; i++)
+        status = journal_purge(&entry, i, err);
     if (!status)
         status = journal_encode(&entry, &bytes, err);
     if (!status)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands that rebuild a store share. */
+#ifndef WRITER_CARE_H
+#define WRITER_CARE_H
+
+#include "store/history.h"
+#include "writer/txn.h"
+
+/* Reads and verifies all of an open store file that nobody writes now. Errors: as qs_history_check. */
+enum qs_status care_read(int fd, struct qs_history **ret_history, struct qs_error *err) QS_MUST_USE;
+
+/* Takes the lock and reads all of the store. The caller drops hold, whatever the result. */
+enum qs_status care_begin(struct qs_store *store, unsigned wait_ms, struct hold *hold, struct qs_history **ret_history,
+                          struct qs_error *err) QS_MUST_USE;
+
+/* The changes that lead from one content to another, settings, locks and targets; heap memory of the caller. */
+enum qs_status care_diff(const struct qs_snapshot *from, const struct qs_snapshot *to, struct qs_change **ret_changes,
+                         size_t *ret_count, struct qs_error *err) QS_MUST_USE;
+
+#endif

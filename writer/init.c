@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making a store, and the file that says it must exist. */
+#include "qsettings/care.h"
+#include "store/cleanup.h"
+#include "store/error.h"
+#include "store/os.h"
+#include "writer/build.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#define TEMP_PREFIX ".qsettings-init-"
+
+static const char *base_name(const struct place *place)
+{
+    return strrchr(place->dir, '/') + 1;
+}
+
+/* ---- the require-system file ---- */
+
+static enum qs_status flush_dir(int dir_fd, struct qs_error *err)
+{
+    AUTO_FD int fd = os_open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
+    if (fd < 0 || os_fsync(fd))
+        return error_sys(err, QS_IO, errno, "the directory of the scopes cannot be flushed");
+    return QS_OK;
+}
+
+static enum qs_status set_required(int parent_fd, bool required, bool *ret_changed, struct qs_error *err)
+{
+    *ret_changed = true;
+    if (!required) {
+        if (qs_os->unlinkat(parent_fd, PLACE_REQUIRE_FILE, 0)) {
+            *ret_changed = false;
+            return errno == ENOENT ? QS_OK : error_sys(err, QS_IO, errno, "%s cannot be removed", PLACE_REQUIRE_FILE);
+        }
+        return flush_dir(parent_fd, err);
+    }
+    AUTO_FD int fd = os_open_at(parent_fd, PLACE_REQUIRE_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644,
+                                RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    if (fd < 0 && errno == EEXIST) {
+        *ret_changed = false;
+        return QS_OK;
+    }
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "%s cannot be created", PLACE_REQUIRE_FILE);
+    if (qs_os->fchmod(fd, 0644) || os_fsync(fd))
+        return error_sys(err, QS_IO, errno, "%s cannot be made durable", PLACE_REQUIRE_FILE);
+    return flush_dir(parent_fd, err);
+}
+
+enum qs_status qs_store_require(struct qs_store *store, bool required, struct qs_error *err)
+{
+    AUTO_FD int parent_fd = -1;
+    bool changed = false;
+    if (store->place.scope != QS_SCOPE_SYSTEM)
+        return error_set(err, QS_USAGE, "only the system store can be required");
+    enum qs_status status = place_open_parent(&store->place, false, &parent_fd, err);
+    if (!status)
+        status = place_check_writable(&store->place, parent_fd, err);
+    if (!status)
+        status = set_required(parent_fd, required, &changed, err);
+    if (status)
+        error_add_file(err, store->place.dir);
+    return status;
+}
+
+enum qs_status qs_store_is_required(struct qs_store *store, bool *ret_required, struct qs_error *err)
+{
+    AUTO_FD int parent_fd = -1;
+    struct stat st;
+    *ret_required = false;
+    if (store->place.scope != QS_SCOPE_SYSTEM)
+        return QS_OK;
+    enum qs_status status = place_open_parent(&store->place, false, &parent_fd, err);
+    if (status == QS_ABSENT)
+        return QS_OK; /* no directory of scopes, so no file in it */
+    if (status)
+        return status;
+    /* Whatever stands there under this name counts: a link or a directory must not take the demand away. */
+    if (qs_os->fstatat(parent_fd, PLACE_REQUIRE_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        *ret_required = true;
+    else if (errno != ENOENT)
+        return error_sys(err, QS_IO, errno, "%s cannot be examined", PLACE_REQUIRE_FILE);
+    return QS_OK;
+}
+
+/* ---- init ---- */
+
+static void remove_tree(int parent_fd, const char *name)
+{
+    static const char *const files[] = {PLACE_DATA_FILE, PLACE_LOCK_FILE, PLACE_TEMP_FILE};
+    AUTO_FD int fd = os_open_at(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_BENEATH);
+    for (size_t i = 0; fd >= 0 && i < sizeof files / sizeof files[0]; i++)
+        (void)qs_os->unlinkat(fd, files[i], 0);
+    (void)qs_os->unlinkat(parent_fd, name, AT_REMOVEDIR);
+}
+
+/* Under the lock of the parent no other init is under way: what bears the prefix was left by one that was killed. */
+static void remove_leftovers(int lock_fd)
+{
+    int copy = os_open_at(lock_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
+    DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!dir) {
+        if (copy >= 0)
+            (void)close(copy);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (strncmp(entry->d_name, TEMP_PREFIX, sizeof TEMP_PREFIX - 1) == 0)
+            remove_tree(lock_fd, entry->d_name);
+    (void)closedir(dir);
+}
+
+static enum qs_status first_record(const struct qs_store *store, const struct qs_init_options *options,
+                                   struct build *build, struct record_chunks *chunks, struct qs_error *err)
+{
+    static const uint8_t none[QS_DIGEST_BYTES];
+    struct actor actor;
+    actor_now(NULL, &actor);
+    build->record = (struct record){.scope = store->place.scope,
+                                    .generation = 1,
+                                    .time_s = actor.time_s,
+                                    .time_ns = actor.time_ns,
+                                    .flags = options->require_policy ? RECORD_REQUIRE_POLICY : 0};
+    struct qs_change change = {
+        .area = QS_AREA_FLAGS, .key = {"requirePolicy", 13}, .old_value = {"false", 5}, .new_value = {"true", 4}};
+    enum qs_status status = os_random(build->record.store_id, QS_STORE_ID_BYTES, err);
+    record_content_digest(build->areas, build->record.content);
+    if (!status)
+        status = record_build(&build->record, none, JOURNAL_INIT, &actor, options->message, &change,
+                              options->require_policy ? 1 : 0, chunks, err);
+    build->newest = chunks;
+    return status;
+}
+
+static enum qs_status fill_temp(const struct qs_store *store, int temp_fd, const struct qs_init_options *options,
+                                struct qs_error *err)
+{
+    const struct entry_list areas[AREA_COUNT] = {0};
+    struct build build = {.areas = areas};
+    struct record_chunks chunks = {0};
+    enum qs_status status = first_record(store, options, &build, &chunks, err);
+    AUTO_FD int data_fd = -1;
+    AUTO_FD int lock_fd = -1;
+    if (!status) {
+        data_fd = os_open_at(temp_fd, PLACE_DATA_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
+        lock_fd = os_open_at(temp_fd, PLACE_LOCK_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
+        if (data_fd < 0 || lock_fd < 0)
+            status = error_sys(err, QS_IO, errno, "the new store's files cannot be created");
+    }
+    if (!status)
+        status = build_file(data_fd, &build, err);
+    if (!status && (qs_os->fchmod(lock_fd, 0600) || qs_os->fchmod(data_fd, place_data_mode(&store->place)) ||
+                    os_fsync(lock_fd) || os_fsync(data_fd)))
+        status = error_sys(err, QS_IO, errno, "the new store cannot be made durable");
+    record_chunks_release(&chunks);
+    return status;
+}
+
+static enum qs_status make_temp(const struct qs_store *store, int parent_fd, const char *temp,
+                                const struct qs_init_options *options, struct qs_error *err)
+{
+    if (qs_os->mkdirat(parent_fd, temp, 0700))
+        return error_sys(err, QS_IO, errno, "a directory for the new store cannot be created");
+    AUTO_FD int fd = os_open_at(parent_fd, temp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_BENEATH);
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "the new store's directory cannot be opened");
+    enum qs_status status = fill_temp(store, fd, options, err);
+    if (!status && (qs_os->fchmod(fd, place_dir_mode(&store->place)) || os_fsync(fd)))
+        status = error_sys(err, QS_IO, errno, "the new store's directory cannot be made durable");
+    return status;
+}
+
+static enum qs_status put_in_place(const struct qs_store *store, int parent_fd, const char *temp, struct qs_error *err)
+{
+    if (qs_os->renameat2(parent_fd, temp, parent_fd, base_name(&store->place), RENAME_NOREPLACE)) {
+        if (errno == EEXIST || errno == ENOTEMPTY)
+            return error_set(err, QS_CONFLICT, "there is a store, or something else, already");
+        return error_sys(err, QS_IO, errno, "the new store cannot be put in place");
+    }
+    return flush_dir(parent_fd, err);
+}
+
+static enum qs_status check_free(const struct qs_store *store, int parent_fd, struct qs_error *err)
+{
+    struct stat st;
+    if (qs_os->fstatat(parent_fd, base_name(&store->place), &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return error_set(err, QS_CONFLICT, "there is a store, or something else, already");
+    return errno == ENOENT ? QS_OK : error_sys(err, QS_IO, errno, "the store's place cannot be examined");
+}
+
+static enum qs_status init_locked(const struct qs_store *store, int parent_fd, const struct qs_init_options *options,
+                                  struct qs_error *err)
+{
+    char temp[sizeof TEMP_PREFIX + 16];
+    uint64_t random = 0;
+    bool demanded = false;
+    enum qs_status status = check_free(store, parent_fd, err);
+    if (!status)
+        status = os_random(&random, sizeof random, err);
+    if (status)
+        return status;
+    (void)snprintf(temp, sizeof temp, TEMP_PREFIX "%016llx", (unsigned long long)random);
+    status = make_temp(store, parent_fd, temp, options, err);
+    /* The demand comes first: a crash in between leaves readers refused, never unconfined. */
+    if (!status && store->place.scope == QS_SCOPE_SYSTEM && !options->no_require_store)
+        status = set_required(parent_fd, true, &demanded, err);
+    if (!status)
+        status = put_in_place(store, parent_fd, temp, err);
+    if (status) {
+        remove_tree(parent_fd, temp);
+        bool ignored;
+        if (demanded && set_required(parent_fd, false, &ignored, NULL))
+            error_add_advice(err, "%s was left behind", PLACE_REQUIRE_FILE);
+    }
+    return status;
+}
+
+/* Anybody who may read the directory could hold this lock: the wait is bounded. */
+static enum qs_status lock_parent(int parent_fd, int *ret_fd, struct qs_error *err)
+{
+    uint64_t deadline = qs_os->monotonic_ms() + QS_DEFAULT_WAIT_MS;
+    AUTO_FD int fd = os_open_at(parent_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "the directory of the scopes cannot be opened");
+    while (flock(fd, LOCK_EX | LOCK_NB)) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return error_sys(err, QS_IO, errno, "the directory of the scopes cannot be locked");
+        if (qs_os->monotonic_ms() >= deadline)
+            return error_set(err, QS_BUSY, "another process holds the directory of the scopes locked; waited %u ms",
+                             QS_DEFAULT_WAIT_MS);
+        qs_os->sleep_ms(5);
+    }
+    *ret_fd = steal_fd(&fd);
+    return QS_OK;
+}
+
+enum qs_status qs_store_init(struct qs_store *store, const struct qs_init_options *options, struct qs_error *err)
+{
+    static const struct qs_init_options plain;
+    AUTO_FD int parent_fd = -1;
+    AUTO_FD int lock_fd = -1;
+    enum qs_status status = place_open_parent(&store->place, true, &parent_fd, err);
+    if (!status)
+        status = place_check_writable(&store->place, parent_fd, err);
+    if (!status)
+        status = lock_parent(parent_fd, &lock_fd, err);
+    if (!status) {
+        remove_leftovers(lock_fd);
+        status = init_locked(store, parent_fd, options ? options : &plain, err);
+    }
+    if (status)
+        error_add_file(err, store->place.dir);
+    return status;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* restore: a backup's content as a new generation. */
+#include "qsettings/care.h"
+#include "store/cleanup.h"
+#include "store/error.h"
+#include "store/key.h"
+#include "store/os.h"
+#include "writer/actor.h"
+#include "writer/build.h"
+#include "writer/care.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add_change(struct qs_change *changes, size_t *count, int area, const struct leaf *old_leaf,
+                       const struct leaf *new_leaf)
+{
+    if (old_leaf && new_leaf && old_leaf->value.len == new_leaf->value.len &&
+        memcmp(old_leaf->value.data, new_leaf->value.data, old_leaf->value.len) == 0)
+        return;
+    const struct qs_bytes none = {NULL, 0};
+    changes[(*count)++] = (struct qs_change){.area = (enum qs_area)(QS_AREA_SETTINGS + area),
+                                             .key = old_leaf ? old_leaf->key : new_leaf->key,
+                                             .old_value = old_leaf ? old_leaf->value : none,
+                                             .new_value = new_leaf ? new_leaf->value : none};
+}
+
+static void diff_area(int area, const struct entry_list *from, const struct entry_list *to, struct qs_change *changes,
+                      size_t *count)
+{
+    size_t f = 0;
+    size_t t = 0;
+    while (f < from->count || t < to->count) {
+        const struct leaf *old_leaf = f < from->count ? &from->items[f] : NULL;
+        const struct leaf *new_leaf = t < to->count ? &to->items[t] : NULL;
+        int order = !old_leaf ? 1 : -1;
+        if (old_leaf && new_leaf)
+            order = key_compare(old_leaf->key.data, old_leaf->key.len, new_leaf->key.data, new_leaf->key.len);
+        add_change(changes, count, area, order <= 0 ? old_leaf : NULL, order >= 0 ? new_leaf : NULL);
+        f += order <= 0;
+        t += order >= 0;
+    }
+}
+
+enum qs_status care_diff(const struct qs_snapshot *from, const struct qs_snapshot *to, struct qs_change **ret_changes,
+                         size_t *ret_count, struct qs_error *err)
+{
+    size_t most = 1;
+    size_t count = 0;
+    for (int area = 0; area < AREA_COUNT; area++)
+        most += from->areas[area].count + to->areas[area].count;
+    struct qs_change *changes = malloc(most * sizeof *changes);
+    if (!changes)
+        return error_set(err, QS_IO, "no memory");
+    for (int area = 0; area < AREA_COUNT; area++)
+        diff_area(area, &from->areas[area], &to->areas[area], changes, &count);
+    bool was = from->record.flags & RECORD_REQUIRE_POLICY;
+    bool is = to->record.flags & RECORD_REQUIRE_POLICY;
+    if (was != is)
+        changes[count++] = (struct qs_change){.area = QS_AREA_FLAGS,
+                                              .key = {"requirePolicy", 13},
+                                              .old_value = {was ? "true" : "false", was ? 4 : 5},
+                                              .new_value = {is ? "true" : "false", is ? 4 : 5}};
+    *ret_changes = changes;
+    *ret_count = count;
+    return QS_OK;
+}
+
+struct restore {
+    struct qs_history *present; /* NULL: damaged */
+    struct qs_history *backup;
+    uint64_t known;             /* the highest generation that anything names */
+};
+
+/* The history that goes on: the present one where it is the same store's and holds all that the backup's does. */
+static const struct qs_history *history_to_keep(const struct restore *r)
+{
+    if (!r->present || memcmp(r->present->snapshot->record.store_id, r->backup->snapshot->record.store_id,
+                              QS_STORE_ID_BYTES) != 0)
+        return r->backup;
+    bool longer = r->present->snapshot->record.generation >= r->backup->snapshot->record.generation;
+    return longer ? r->present : r->backup;
+}
+
+static enum qs_status build_restored(struct qs_store *store, struct hold *hold, struct restore *r,
+                                     struct qs_commit_info *ret_info, struct qs_error *err)
+{
+    const struct qs_history *keep = history_to_keep(r);
+    AUTO_FREE struct qs_change *changes = NULL;
+    size_t change_count = 0;
+    char message[80];
+    struct actor actor;
+    struct record_chunks newest = {0};
+    struct build build = {.areas = r->backup->snapshot->areas,
+                          .history = keep,
+                          .history_count = qs_history_count(keep),
+                          .newest = &newest,
+                          .record = keep->snapshot->record};
+    enum qs_status status = care_diff(keep->snapshot, r->backup->snapshot, &changes, &change_count, err);
+    actor_now(NULL, &actor);
+    (void)snprintf(message, sizeof message, "restored from a backup of generation %llu",
+                   (unsigned long long)r->backup->snapshot->record.generation);
+    build.record.generation = r->known + 1;
+    build.record.time_s = actor.time_s;
+    build.record.time_ns = actor.time_ns;
+    build.record.flags = r->backup->snapshot->record.flags;
+    record_content_digest(build.areas, build.record.content);
+    if (!status)
+        status = record_build(&build.record, keep->snapshot->record.newest_history, JOURNAL_RESTORE, &actor, message,
+                              changes, change_count, &newest, err);
+    if (!status)
+        status = build_replace(&store->place, hold, &build, NULL, err);
+    if (!status && ret_info) {
+        *ret_info =
+            (struct qs_commit_info){.generation = build.record.generation, .changed = true, .change_count = change_count};
+        memcpy(ret_info->digest, build.record.content, QS_DIGEST_BYTES);
+    }
+    record_chunks_release(&newest);
+    return status;
+}
+
+/* What a damaged store's metas still say of the generation: a bound for the numbers to come. */
+static uint64_t known_of_damaged(int fd)
+{
+    uint64_t known = 0;
+    for (int slot = 0; slot < 2; slot++) {
+        AUTO(snapshot_release) struct qs_snapshot *s = NULL;
+        if (snapshot_walk(fd, slot, 0, NULL, NULL, &s, NULL) == QS_OK && s->record.generation > known)
+            known = s->record.generation;
+    }
+    return known;
+}
+
+static enum qs_status read_present(struct qs_store *store, struct hold *hold, struct restore *r, struct qs_error *err)
+{
+    struct stat st;
+    struct qs_error damage = {0}; /* is what restore is for, not a failure of it */
+    enum qs_status status = place_open_data(&store->place, hold->dir_fd, true, &hold->data_fd, &st, &damage);
+    if (!status)
+        status = care_read(hold->data_fd, &r->present, &damage);
+    if (!status)
+        r->known = r->present->snapshot->record.generation;
+    if (status && status != QS_DAMAGED && err)
+        *err = damage;
+    if (status != QS_DAMAGED)
+        return status;
+    if (hold->data_fd >= 0)
+        r->known = known_of_damaged(hold->data_fd) + 1; /* one that was being written may have been seen */
+    return QS_OK;
+}
+
+static enum qs_status read_backup(const char *file, struct restore *r, struct qs_error *err)
+{
+    AUTO_FD int fd = os_open_at(AT_FDCWD, file, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, 0);
+    struct stat st;
+    enum qs_status status = QS_OK;
+    if (fd < 0)
+        status = error_sys(err, errno == ENOENT ? QS_NOT_FOUND : QS_IO, errno, "the backup cannot be opened");
+    else if (qs_os->fstat(fd, &st) || !S_ISREG(st.st_mode))
+        status = error_set(err, QS_INVALID, "the backup is no regular file");
+    if (!status)
+        status = history_open_file(fd, file, &r->backup, err);
+    if (!status)
+        status = qs_history_check(r->backup, err);
+    if (status)
+        error_add_file(err, file);
+    return status;
+}
+
+enum qs_status qs_store_restore(struct qs_store *store, const char *file, unsigned wait_ms,
+                                struct qs_commit_info *ret_info, struct qs_error *err)
+{
+    struct hold hold = HOLD_NONE;
+    struct restore r = {0};
+    enum qs_status status = read_backup(file, &r, err);
+    if (!status && r.backup->snapshot->record.scope != store->place.scope) {
+        status = error_set(err, QS_INVALID, "the backup is of scope %s, not %s",
+                           qs_scope_name(r.backup->snapshot->record.scope), qs_scope_name(store->place.scope));
+        error_add_file(err, file);
+    }
+    if (!status)
+        status = hold_take(&store->place, wait_ms, &hold, err);
+    if (!status)
+        status = read_present(store, &hold, &r, err);
+    if (!status && r.backup->snapshot->record.generation > r.known)
+        r.known = r.backup->snapshot->record.generation;
+    if (!status)
+        status = build_restored(store, &hold, &r, ret_info, err);
+    if (status)
+        error_add_file(err, store->place.dir);
+    qs_history_close(r.present);
+    qs_history_close(r.backup);
+    hold_drop(&hold);
+    return status;
+}
