@@ -79,14 +79,12 @@ static size_t token_end(const char *text, size_t len, size_t at, bool *ret_close
     return at;
 }
 
-/* The key of a literal; a literal that is none (bad escapes) stands for itself. */
+/* The key of a literal; one that is none (bad escapes) tells nothing. */
 static void tell_key(struct trail *trail, const char *literal, size_t len, size_t at)
 {
     json_t *key = json_loadb(literal, len, JSON_DECODE_ANY, NULL);
     if (json_is_string(key))
         trail_key(trail, json_string_value(key), json_string_length(key), at);
-    else
-        trail_key(trail, literal, len, at);
     json_decref(key);
 }
 
@@ -129,6 +127,14 @@ static bool end_token(struct trail *trail, char c, bool key_expected, bool *ret_
     }
 }
 
+/* jansson stopped within a string: before a control character, or behind the end of a bad escape. */
+static size_t within_token(const char *text, size_t at, size_t stop)
+{
+    if (stop <= at + 1)
+        return at;
+    return (unsigned char)text[stop] < 0x20 ? stop : stop - 1;
+}
+
 size_t jsontext_walk(const char *text, size_t len, size_t stop, struct trail *trail)
 {
     bool key_expected = false, going = true, closed;
@@ -140,7 +146,7 @@ size_t jsontext_walk(const char *text, size_t len, size_t stop, struct trail *tr
         size_t end = token_end(text, len, at, &closed);
         begin_token(trail, text, at, end, key_expected);
         if (!closed || end >= stop)
-            return closed || stop >= len || stop <= at ? at : stop - 1;
+            return stop < end ? within_token(text, at, stop) : at;
         if (trail->target_count && trail->found == trail->target_count)
             return at;
         key_expected = end_token(trail, text[at], key_expected && text[at] == '"', &going);
@@ -205,6 +211,7 @@ static const char *fault_text(const json_error_t *fault)
     case json_error_duplicate_key:
         return "a key stands twice in one object";
     case json_error_null_character:
+    case json_error_null_byte_in_key:
         return "\\u0000 is not allowed";
     case json_error_numeric_overflow:
         return strstr(fault->text, "real") ? "a number is too large for a 64-bit real"
@@ -220,6 +227,12 @@ enum qs_status jsontext_parse(const char *text, size_t len, json_t **ret_value, 
     if (!utf8_valid(text, len, &at)) {
         (void)error_set(err, QS_INVALID, "the text is not UTF-8");
         jsontext_blame(text, len, at + 1, true, err);
+        return QS_INVALID;
+    }
+    const char *zero = memchr(text, 0, len); /* jansson takes one behind a number for the end */
+    if (zero) {
+        (void)error_set(err, QS_INVALID, "a zero byte in the text");
+        jsontext_blame(text, len, (size_t)(zero - text) + 1, true, err);
         return QS_INVALID;
     }
     if (too_deep(text, len, &at)) {
