@@ -26,8 +26,8 @@ const char *verdict_name(enum verdict verdict)
 
 const struct backend *backend_find(const char *name)
 {
-    static const struct backend *const all[] = {&backend_rename_away, &backend_in_place, &backend_copy_backup,
-                                                &backend_rename_over};
+    static const struct backend *const all[] = {&backend_qsettings, &backend_rename_away, &backend_in_place,
+                                                &backend_copy_backup, &backend_rename_over};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i]->name, name) == 0)
             return all[i];

@@ -7,16 +7,14 @@
  * policy), 5 (absent) absent; 3 (rejected), 6 (damaged) torn; anything else, and a signal, an error.
  */
 #include "stress/backend.h"
+#include "stress/command.h"
 
 #include "store/cleanup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct foreign_session {
@@ -24,43 +22,20 @@ struct foreign_session {
     bool json; /* FILE must be JSON */
 };
 
-extern char **environ;
-
-/* Runs a shell command with QSTRESS_PATH, and QSTRESS_WRITER for a writer. Its exit status, 128 + n on signal n, -1
- * with errno if it could not be started. */
+/* Runs a shell command with QSTRESS_PATH, and QSTRESS_WRITER for a writer; as command_run. */
 static int run_command(const struct backend_config *config, const char *command, unsigned writer)
 {
     char number[16];
     (void)snprintf(number, sizeof number, "%u", writer);
     if (setenv("QSTRESS_PATH", config->path, 1) != 0 || setenv("QSTRESS_WRITER", number, 1) != 0)
         return -1;
-    posix_spawn_file_actions_t actions;
-    if ((errno = posix_spawn_file_actions_init(&actions)) != 0)
-        return -1;
-    /* Standard output is the report's. */
-    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    (void)posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, strdupa(command), NULL};
-    pid_t pid;
-    int error = posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (error) {
-        errno = error;
-        return -1;
-    }
-    int status;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, strdupa(command), NULL};
+    return command_run(argv, NULL);
 }
 
 static void describe(char *reason, const char *what, int status)
 {
-    if (status < 0)
-        (void)snprintf(reason, STRESS_REASON_BYTES, "%s could not be started: %s", what, strerrordesc_np(errno));
-    else
-        (void)snprintf(reason, STRESS_REASON_BYTES, "%s ended with status %d", what, status);
+    command_describe(reason, STRESS_REASON_BYTES, what, status);
 }
 
 /* The first save must work and make FILE: a mistyped command is no finding about a program. */

@@ -106,16 +106,6 @@ static void checks(struct report *report, const struct race *race, const struct 
                  (unsigned long long)gaps->polls, gaps_mean_us(gaps), (double)gaps->max_ns / 1000.0);
 }
 
-static void notes(struct report *report, const struct race *race)
-{
-    for (unsigned v = VERDICT_ABSENT; v < VERDICT_COUNT; v++)
-        for (unsigned i = 0; i < RACE_NOTES; i++) {
-            const struct race_note *note = &race->shared->notes[v][i];
-            if (atomic_load(&note->ready))
-                report_note(report, verdict_name(v), (double)note->at_ns / 1e9, note->who, note->text);
-        }
-}
-
 /* A race in which nobody wrote, or nobody read, shows nothing: that must not pass for clean. */
 static bool tried_something(const struct race *race, const struct race_result *result, char *reason)
 {
@@ -140,7 +130,8 @@ static int tell(const struct race *race, const struct race_options *o, const str
                             .gaps = &race->shared->gaps};
     facts(&report, race, o, result);
     checks(&report, race, result);
-    notes(&report, race);
+    for (unsigned v = VERDICT_ABSENT; v < VERDICT_COUNT; v++)
+        notes_report(&race->shared->notes, v, verdict_name(v), &report);
     AUTO_FREE char *json = NULL;
     if (o->json && !(json = report_json_race(race, result)))
         return stress_fail(STRESS_FAILED, "race", "no memory");

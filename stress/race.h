@@ -12,18 +12,10 @@
 #include "stress/crew.h"
 #include "stress/gaps.h"
 #include "stress/histogram.h"
+#include "stress/notes.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
-
-#define RACE_NOTES 6u /* kept of each verdict */
-
-struct race_note {
-    atomic_bool ready;
-    uint64_t at_ns; /* since the start */
-    char who[24];
-    char text[STRESS_REASON_BYTES + 40];
-};
 
 struct race_slot {
     _Alignas(64) atomic_ullong done; /* reads or acknowledged saves */
@@ -37,8 +29,7 @@ struct race_shared {
     atomic_bool stop;
     _Alignas(64) atomic_ullong acknowledged; /* the newest generation that some writer was told is stored */
     uint64_t start_ns;
-    atomic_uint note_count[VERDICT_COUNT];
-    struct race_note notes[VERDICT_COUNT][RACE_NOTES];
+    struct notes notes; /* kinds: enum verdict */
     struct gaps gaps;
     struct race_slot slots[]; /* writers, readers, and one for what is nobody's */
 };

@@ -8,29 +8,7 @@
 void race_count(struct race *race, struct race_slot *slot, enum verdict verdict, const char *who, const char *text)
 {
     atomic_fetch_add(&slot->verdicts[verdict], 1);
-    struct race_shared *shared = race->shared;
-    if (atomic_load(&shared->note_count[verdict]) >= RACE_NOTES)
-        return;
-    unsigned index = atomic_fetch_add(&shared->note_count[verdict], 1);
-    if (index >= RACE_NOTES)
-        return;
-    struct race_note *note = &shared->notes[verdict][index];
-    note->at_ns = stress_now_ns() - shared->start_ns;
-    (void)snprintf(note->who, sizeof note->who, "%s", who);
-    (void)snprintf(note->text, sizeof note->text, "%s", text);
-    /* It may hold bytes of a torn file, and goes to a terminal, into XML and into HTML. */
-    for (char *at = note->text; *at; at++)
-        if (*at < 0x20 || *at > 0x7e)
-            *at = '?';
-    atomic_store(&note->ready, true);
-}
-
-/* Small pauses that the seed chooses, so that another seed gives other interleavings. */
-static void pause_by_seed(struct stress_rng *rng)
-{
-    uint64_t draw = stress_rng_next(rng);
-    if (draw % 16 == 0)
-        stress_sleep_ns(1000 + draw / 16 % 200000);
+    notes_add(&race->shared->notes, verdict, stress_now_ns() - race->shared->start_ns, who, text);
 }
 
 static void judge(struct race *race, struct race_slot *slot, const struct backend_look *look, uint64_t acknowledged,
@@ -81,7 +59,7 @@ void race_reader(void *context, unsigned index)
         atomic_fetch_add(&slot->retries, look.retries);
         judge(race, slot, &look, acknowledged, &newest, who);
         atomic_fetch_add(&slot->done, 1);
-        pause_by_seed(&rng);
+        stress_pause(&rng);
     }
     race->backend->close(session);
 }
@@ -133,7 +111,7 @@ void race_writer(void *context, unsigned index)
         } else {
             race_count(race, slot, VERDICT_ERROR, who, save.reason);
         }
-        pause_by_seed(&rng);
+        stress_pause(&rng);
     }
     race->backend->close(session);
 }

@@ -4,8 +4,11 @@
 #define STRESS_REPORT_JSON_H
 
 #include "stress/race.h"
+#include "stress/sessions.h"
 
 /* One object and a newline; heap text of the caller. NULL: no memory. */
 char *report_json_race(const struct race *race, const struct race_result *result);
+
+char *report_json_sessions(const struct session_result *result);
 
 #endif

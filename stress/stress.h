@@ -70,6 +70,8 @@ static inline uint64_t stress_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 void stress_sleep_ns(uint64_t ns);
+/* Now and then a pause of up to 200 us, as the generator says: another seed gives other interleavings. */
+void stress_pause(struct stress_rng *rng);
 
 /* A fresh scratch directory, mode 0755, below dir (NULL: $TMPDIR or /tmp). Heap path of the caller; NULL with errno. */
 char *stress_scratch(const char *dir);

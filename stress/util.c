@@ -39,6 +39,13 @@ void stress_sleep_ns(uint64_t ns)
     }
 }
 
+void stress_pause(struct stress_rng *rng)
+{
+    uint64_t draw = stress_rng_next(rng);
+    if (draw % 16 == 0)
+        stress_sleep_ns(1000 + draw / 16 % 200000);
+}
+
 char *stress_scratch(const char *dir)
 {
     if (!dir)
