@@ -53,3 +53,17 @@ void command_describe(char *text, size_t size, const char *what, int status)
     else
         (void)snprintf(text, size, "%s ended with status %d", what, status);
 }
+
+void command_first_line(char *text, size_t size, const char *output_file)
+{
+    char line[160];
+    FILE *file = fopen(output_file, "re");
+    if (!file)
+        return;
+    if (fgets(line, sizeof line, file) && line[0] != '\n') {
+        size_t len = strlen(text);
+        line[strcspn(line, "\n")] = '\0';
+        (void)snprintf(text + len, size - len, ": %s", line);
+    }
+    (void)fclose(file);
+}

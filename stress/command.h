@@ -12,4 +12,7 @@ int command_run(char *const argv[], const char *output_file);
 /* "what ended with status 3", or why it could not be started. */
 void command_describe(char *text, size_t size, const char *what, int status);
 
+/* Adds ": " and the first line of an output file, if it has one. */
+void command_first_line(char *text, size_t size, const char *output_file);
+
 #endif

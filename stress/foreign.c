@@ -10,48 +10,69 @@
 #include "stress/command.h"
 
 #include "store/cleanup.h"
+#include "store/doc.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct foreign_session {
     const struct backend_config *config;
-    bool json; /* FILE must be JSON */
+    bool parses; /* FILE must be a document */
 };
 
-/* Runs a shell command with QSTRESS_PATH, and QSTRESS_WRITER for a writer; as command_run. */
-static int run_command(const struct backend_config *config, const char *command, unsigned writer)
+/* Runs a shell command with QSTRESS_PATH, and QSTRESS_WRITER for a writer. Its status as by command_run; where that is
+ * not 0, reason says so, with the first line of what it printed. */
+static int run_command(const struct backend_config *config, const char *what, const char *command, unsigned writer,
+                       char *reason)
 {
     char number[16];
+    char output[4096];
     (void)snprintf(number, sizeof number, "%u", writer);
-    if (setenv("QSTRESS_PATH", config->path, 1) != 0 || setenv("QSTRESS_WRITER", number, 1) != 0)
-        return -1;
+    (void)snprintf(output, sizeof output, "%s/output/%ld", config->dir, (long)getpid());
     char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, strdupa(command), NULL};
-    return command_run(argv, NULL);
-}
-
-static void describe(char *reason, const char *what, int status)
-{
-    command_describe(reason, STRESS_REASON_BYTES, what, status);
+    int status = -1;
+    if (setenv("QSTRESS_PATH", config->path, 1) == 0 && setenv("QSTRESS_WRITER", number, 1) == 0)
+        status = command_run(argv, output);
+    if (status != 0) {
+        command_describe(reason, STRESS_REASON_BYTES, what, status);
+        command_first_line(reason, STRESS_REASON_BYTES, output);
+    }
+    return status;
 }
 
 /* The first save must work and make FILE: a mistyped command is no finding about a program. */
 static bool foreign_prepare(const struct backend_config *config, char *reason)
 {
-    int status = run_command(config, config->writer_command, 0);
-    if (status != 0) {
-        describe(reason, "before the start, the writer command", status);
+    char outputs[4096];
+    (void)snprintf(outputs, sizeof outputs, "%s/output", config->dir);
+    /* Readers may be another user, and each process has a file of its own in it. */
+    if (mkdir(outputs, 0700) != 0 || chmod(outputs, 01777) != 0) {
+        (void)snprintf(reason, STRESS_REASON_BYTES, "%.100s: %s", outputs, strerrordesc_np(errno));
         return false;
     }
+    if (run_command(config, "before the start, the writer command", config->writer_command, 0, reason) != 0)
+        return false;
     if (access(config->path, F_OK) != 0) {
         (void)snprintf(reason, STRESS_REASON_BYTES, "the writer command was run once and did not make %.100s",
                        config->path);
         return false;
     }
     return true;
+}
+
+/* Only of these endings is it known how the content must look. */
+static bool is_document(const char *path)
+{
+    static const char *const endings[] = {".json", ".jsonc", ".yaml", ".yml"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i]) == 0)
+            return true;
+    return false;
 }
 
 static void *foreign_open(const struct backend_config *config, char *reason)
@@ -61,9 +82,8 @@ static void *foreign_open(const struct backend_config *config, char *reason)
         (void)snprintf(reason, STRESS_REASON_BYTES, "no memory");
         return NULL;
     }
-    const char *dot = strrchr(config->path, '.');
     session->config = config;
-    session->json = config->must_have || (dot && strcmp(dot, ".json") == 0);
+    session->parses = config->must_have || is_document(config->path);
     return session;
 }
 
@@ -107,17 +127,17 @@ static enum verdict judge_text(const struct foreign_session *session, const char
         (void)snprintf(reason, STRESS_REASON_BYTES, "the file is empty");
         return VERDICT_TORN;
     }
-    if (!session->json)
+    if (!session->parses)
         return VERDICT_FINE;
-    json_error_t error;
-    json_t *root = json_loadb(text, len, JSON_DECODE_ANY, &error);
-    if (!root) {
-        (void)snprintf(reason, STRESS_REASON_BYTES, "not JSON: %zu bytes, line %d: %.100s", len, error.line,
-                       error.text);
+    struct qs_error err = {0};
+    struct doc *doc = NULL;
+    if (doc_parse_value(session->config->path, text, len, doc_format_of(session->config->path), &doc, &err) != QS_OK) {
+        (void)snprintf(reason, STRESS_REASON_BYTES, "does not parse: %zu bytes, line %u: %.120s", len, err.line,
+                       err.message);
         return VERDICT_TORN;
     }
-    bool found = !session->config->must_have || has_pointer(root, session->config->must_have);
-    json_decref(root);
+    bool found = !session->config->must_have || has_pointer(doc_root(doc), session->config->must_have);
+    doc_free(doc);
     if (found)
         return VERDICT_FINE;
     (void)snprintf(reason, STRESS_REASON_BYTES, "%.100s is not in it", session->config->must_have);
@@ -126,10 +146,10 @@ static enum verdict judge_text(const struct foreign_session *session, const char
 
 static void ask_command(const struct foreign_session *session, struct backend_look *ret_look)
 {
-    int status = run_command(session->config, session->config->reader_command, 0);
+    int status =
+        run_command(session->config, "the reader command", session->config->reader_command, 0, ret_look->reason);
     if (status == 0)
         return;
-    describe(ret_look->reason, "the reader command", status);
     if (status == 1 || status == 4 || status == 5)
         ret_look->verdict = VERDICT_ABSENT;
     else if (status == 3 || status == 6)
@@ -160,10 +180,8 @@ static void foreign_save(void *opened, unsigned writer, struct backend_save *ret
 {
     const struct foreign_session *session = opened;
     memset(ret_save, 0, sizeof *ret_save);
-    int status = run_command(session->config, session->config->writer_command, writer);
-    ret_save->acknowledged = status == 0;
-    if (status != 0)
-        describe(ret_save->reason, "the writer command", status);
+    ret_save->acknowledged = run_command(session->config, "the writer command", session->config->writer_command, writer,
+                                         ret_save->reason) == 0;
 }
 
 static void foreign_watched(const struct backend_config *config, char *path, size_t size)

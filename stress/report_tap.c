@@ -18,6 +18,14 @@ static void notes_of(const struct report *report, const char *kind, const char *
     }
 }
 
+static bool has_notes(const struct report *report, const char *kind)
+{
+    for (size_t i = 0; i < report->note_count; i++)
+        if (strcmp(report->notes[i].kind, kind) == 0)
+            return true;
+    return false;
+}
+
 static void told(const struct report *report, struct buf *out)
 {
     buf_add_str(out, "1..1\n");
@@ -45,11 +53,10 @@ void report_tap(const struct report *report, struct buf *out)
         buf_printf(out, "%s %zu - %s: %s\n", check->broken ? "not ok" : "ok", i + 1, check->name, check->text);
         if (!check->broken)
             continue;
-        buf_printf(out, "  ---\n  count: %llu\n  seen:\n", (unsigned long long)check->broken);
-        size_t before = out->len;
+        buf_printf(out, "  ---\n  count: %llu\n", (unsigned long long)check->broken);
+        if (has_notes(report, check->kind))
+            buf_add_str(out, "  seen:\n");
         notes_of(report, check->kind, "    ", out);
-        if (out->len == before)
-            buf_add_str(out, "    []\n");
         buf_add_str(out, "  ...\n");
     }
 }

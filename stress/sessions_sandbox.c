@@ -6,25 +6,14 @@
 #include "stress/command.h"
 #include "stress/sessions.h"
 
-#include "store/cleanup.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SANDBOX_REFUSED 125 /* nothing was run */
-#define PROBE_WROTE     42  /* it could write there, by its own view; under a private /tmp that is not the host's */
-#define PROBE_BARRED    43
-
-static void first_line(const char *file, char *reason)
-{
-    size_t len = 0;
-    AUTO_FREE char *text = file_load(file, &len);
-    if (text)
-        (void)snprintf(reason, STRESS_REASON_BYTES, "%.*s", (int)strcspn(text, "\n"), text);
-}
+#define PROBE_WROTE  42 /* it could write there, by its own view; under a private /tmp that is not the host's */
+#define PROBE_BARRED 43
 
 enum start session_sandbox(const struct sessions_config *config, uint64_t number, char *reason)
 {
@@ -64,7 +53,6 @@ enum start session_sandbox(const struct sessions_config *config, uint64_t number
     if (status == PROBE_WROTE || status == PROBE_BARRED)
         return START_CONFINED;
     command_describe(reason, STRESS_REASON_BYTES, "qsandbox", status);
-    if (status == SANDBOX_REFUSED)
-        first_line(output, reason);
+    command_first_line(reason, STRESS_REASON_BYTES, output);
     return START_REFUSED;
 }
