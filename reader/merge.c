@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sifting the layers and putting the effective document together. */
+#include "reader/merge.h"
+
+#include "store/cleanup.h"
+#include "store/error.h"
+#include "store/key.h"
+
+#include <string.h>
+
+/* ---- which leaves count ---- */
+
+bool merge_lock_binds(enum qs_layer holder, enum qs_layer layer)
+{
+    switch (holder) {
+    case QS_LAYER_SYSTEM:
+        return layer != QS_LAYER_SYSTEM;
+    case QS_LAYER_DEFAULTS:
+        return layer == QS_LAYER_USER || layer == QS_LAYER_WORKSPACE;
+    case QS_LAYER_USER:
+        return layer == QS_LAYER_WORKSPACE;
+    case QS_LAYER_WORKSPACE:
+    case QS_LAYER_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool merge_locked_by(const struct merge_layer *layer, const void *key, size_t len)
+{
+    for (size_t i = 0; i < layer->lock_count; i++) {
+        if (key_covers(layer->locks[i].data, layer->locks[i].len, key, len))
+            return true;
+    }
+    return false;
+}
+
+static const struct leaf *layer_find(const struct merge_layer *layer, const void *key, size_t len)
+{
+    size_t low = 0, high = layer->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct qs_bytes *at = &layer->items[middle].key;
+        int order = key_compare(at->data, at->len, key, len);
+        if (!order)
+            return &layer->items[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Does an operator's layer set the execution policy? */
+static bool policy_exists(const struct merge_input *input)
+{
+    static const char sandbox[] = "tools\0executionSandbox";
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
+        const struct merge_layer *at = &input->layers[layer];
+        for (size_t i = 0; layer != QS_LAYER_WORKSPACE && i < at->count; i++) {
+            if (key_covers(sandbox, sizeof sandbox - 1, at->items[i].key.data, at->items[i].key.len))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool bytes_are(const struct qs_bytes *bytes, const char *text)
+{
+    return text && bytes->len == strlen(text) && memcmp(bytes->data, text, bytes->len) == 0;
+}
+
+/* A tighten-only key: the narrow value, or what holds without the workspace anyway. */
+static bool narrows(const struct merge_input *input, const struct schema_entry *entry, const struct leaf *leaf)
+{
+    static const enum qs_layer order[] = {QS_LAYER_SYSTEM, QS_LAYER_USER, QS_LAYER_DEFAULTS};
+    if (bytes_are(&leaf->value, entry->restriction == SCHEMA_TIGHTEN_TRUE ? "true" : "false"))
+        return true;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        const struct leaf *below = layer_find(&input->layers[order[i]], leaf->key.data, leaf->key.len);
+        if (below && merge_verdict(input, order[i], below, NULL) == MERGE_COUNTS)
+            return below->value.len == leaf->value.len &&
+                   memcmp(below->value.data, leaf->value.data, leaf->value.len) == 0;
+    }
+    return bytes_are(&leaf->value, entry->default_json);
+}
+
+static enum merge_verdict workspace_verdict(const struct merge_input *input, const struct leaf *leaf)
+{
+    const struct schema_entry *entry = schema_find_bytes(leaf->key.data, leaf->key.len, NULL);
+    if (!entry)
+        return MERGE_COUNTS;
+    switch (entry->restriction) {
+    case SCHEMA_ANYONE:
+        return MERGE_COUNTS;
+    case SCHEMA_OPERATOR:
+        return MERGE_OPERATOR;
+    case SCHEMA_OPERATOR_WITH_POLICY:
+        return policy_exists(input) ? MERGE_OPERATOR : MERGE_COUNTS;
+    case SCHEMA_TIGHTEN_TRUE:
+    case SCHEMA_TIGHTEN_FALSE:
+        return narrows(input, entry, leaf) ? MERGE_COUNTS : MERGE_TIGHTEN;
+    }
+    return MERGE_OPERATOR;
+}
+
+enum merge_verdict merge_verdict(const struct merge_input *input, enum qs_layer layer, const struct leaf *leaf,
+                                 enum qs_layer *ret_binding)
+{
+    static const enum qs_layer order[] = {QS_LAYER_SYSTEM, QS_LAYER_DEFAULTS, QS_LAYER_USER};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if (!merge_lock_binds(order[i], layer) ||
+            !merge_locked_by(&input->layers[order[i]], leaf->key.data, leaf->key.len))
+            continue;
+        if (ret_binding)
+            *ret_binding = order[i];
+        return MERGE_LOCKED;
+    }
+    return layer == QS_LAYER_WORKSPACE ? workspace_verdict(input, leaf) : MERGE_COUNTS;
+}
+
+/* ---- the document ---- */
+
+/* The document of one layer, of the leaves that count. */
+static enum qs_status layer_document(const struct merge_input *input, enum qs_layer layer, json_t **ret_value,
+                                     struct qs_error *err)
+{
+    const struct merge_layer *from = &input->layers[layer];
+    AUTO_FREE struct leaf *kept = malloc((from->count + 1) * sizeof *kept);
+    size_t count = 0;
+    if (!kept)
+        return error_set(err, QS_IO, "out of memory");
+    for (size_t i = 0; i < from->count; i++) {
+        if (merge_verdict(input, layer, &from->items[i], NULL) == MERGE_COUNTS)
+            kept[count++] = from->items[i];
+    }
+    return leaves_to_value(kept, count, NULL, ret_value, err);
+}
+
+/* The layers of a set (bits 1 << layer) merged, locks aside. */
+static enum qs_status merge_some(json_t *const documents[QS_LAYER_COUNT], unsigned layers, json_t **ret_value,
+                                 struct qs_error *err)
+{
+    static const struct qs_key root = {0};
+    AUTO(value_release) json_t *merged = json_object();
+    for (int layer = 0; layer < QS_LAYER_COUNT && merged; layer++) {
+        if (!(layers & 1u << layer))
+            continue;
+        json_t *next = merge_values(&root, merged, documents[layer]);
+        json_decref(merged);
+        merged = next;
+    }
+    if (!merged)
+        return error_set(err, QS_IO, "out of memory");
+    *ret_value = STEAL(merged);
+    return QS_OK;
+}
+
+/* Puts value (NULL: nothing) at key; merged values share their parts, so every object on the way is copied first. What
+ * stands in the way of a value gives way to an object; what became empty by taking out goes too. */
+static int put_at(json_t **slot, const struct qs_key *key, size_t at, const json_t *value)
+{
+    struct qs_bytes segment;
+    if (!key_next_segment(key->bytes, key->len, &at, &segment)) {
+        json_decref(*slot);
+        *slot = json_incref((json_t *)value);
+        return 0;
+    }
+    const json_t *old = json_is_object(*slot) ? json_object_getn(*slot, segment.data, segment.len) : NULL;
+    if (!value && !old)
+        return 0;
+    AUTO(value_release) json_t *copy = json_is_object(*slot) ? json_copy(*slot) : json_object();
+    json_t *child = json_incref((json_t *)old);
+    if (!copy || put_at(&child, key, at, value)) {
+        json_decref(child);
+        return -1;
+    }
+    bool gone = !child || (!value && json_is_object(child) && json_object_size(child) == 0);
+    int failed = gone ? json_object_deln(copy, segment.data, segment.len)
+                      : json_object_setn(copy, segment.data, segment.len, child);
+    json_decref(child);
+    if (failed && !gone)
+        return -1;
+    json_decref(*slot);
+    *slot = STEAL(copy);
+    return 0;
+}
+
+/* Sets each subtree that a layer locks to what the layers give that the lock does not bind. */
+static enum qs_status apply_locks(const struct merge_input *input, enum qs_layer holder,
+                                  json_t *const documents[QS_LAYER_COUNT], json_t **merged, struct qs_error *err)
+{
+    AUTO(value_release) json_t *free_layers = NULL;
+    const struct merge_layer *layer = &input->layers[holder];
+    unsigned mask = 0;
+    if (!layer->lock_count)
+        return QS_OK;
+    for (int other = 0; other < QS_LAYER_COUNT; other++)
+        mask |= merge_lock_binds(holder, (enum qs_layer)other) ? 0 : 1u << other;
+    enum qs_status status = merge_some(documents, mask, &free_layers, err);
+    for (size_t i = 0; i < layer->lock_count && !status; i++) {
+        struct qs_key key = {.len = layer->locks[i].len};
+        if (!key.len || key.len > QS_KEY_MAX_BYTES)
+            return error_set(err, QS_INVALID, "a lock's key is out of bounds");
+        memcpy(key.bytes, layer->locks[i].data, key.len);
+        if (put_at(merged, &key, 0, merge_at(free_layers, &key)))
+            return error_set(err, QS_IO, "out of memory");
+    }
+    return status;
+}
+
+static enum qs_status merge_locked(const struct merge_input *input, json_t *const documents[QS_LAYER_COUNT],
+                                   json_t **ret_value, struct qs_error *err)
+{
+    AUTO(value_release) json_t *merged = NULL;
+    enum qs_status status = merge_some(documents, (1u << QS_LAYER_COUNT) - 1, &merged, err);
+    if (!status)
+        status = apply_locks(input, QS_LAYER_USER, documents, &merged, err);
+    if (!status)
+        status = apply_locks(input, QS_LAYER_DEFAULTS, documents, &merged, err);
+    if (!status)
+        status = apply_locks(input, QS_LAYER_SYSTEM, documents, &merged, err);
+    if (!status)
+        *ret_value = STEAL(merged);
+    return status;
+}
+
+enum qs_status merge_document(const struct merge_input *input, json_t **ret_value, struct qs_error *err)
+{
+    json_t *documents[QS_LAYER_COUNT] = {NULL};
+    enum qs_status status = QS_OK;
+    for (int layer = 0; layer < QS_LAYER_COUNT && !status; layer++)
+        status = layer_document(input, (enum qs_layer)layer, &documents[layer], err);
+    if (!status)
+        status = merge_locked(input, documents, ret_value, err);
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++)
+        json_decref(documents[layer]);
+    return status;
+}

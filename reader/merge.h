@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Merging layers into the effective document. Pure: leaves and locks in, a value out.
+ *
+ *     defaults < user < workspace < system
+ *
+ * Before merging, each layer's leaves are sifted:
+ *  - a lock binds other layers: in system all, in defaults user and workspace, in user the workspace. What a bound
+ * layer holds at or below a locked key counts for nothing, for every merge kind;
+ *  - of the workspace, operator-only keys are dropped, tools.sandbox too once an operator's layer sets a policy, and
+ *    tighten-only keys unless they say the narrow value or nothing new.
+ * Then layers are merged from the lowest up, each key as the schema says. In the end each locked subtree is set to what
+ * the layers that the lock does not bind give alone, so that a bound layer cannot reach into it by replacing something
+ * that holds it.
+ */
+#ifndef READER_MERGE_H
+#define READER_MERGE_H
+
+#include "qsettings/settings.h"
+#include "store/doc.h"
+#include "store/schema.h"
+
+struct merge_layer {
+    const struct leaf *items; /* sorted; borrowed */
+    size_t count;
+    const struct qs_bytes *locks; /* encoded keys; borrowed. None in a workspace */
+    size_t lock_count;
+};
+
+struct merge_input {
+    struct merge_layer layers[QS_LAYER_COUNT];
+};
+
+enum merge_verdict {
+    MERGE_COUNTS,
+    MERGE_LOCKED,   /* bound by a lock of another layer */
+    MERGE_OPERATOR, /* the workspace's, operator-only */
+    MERGE_TIGHTEN,  /* the workspace's, and would widen */
+};
+
+/* Does this leaf of this layer count? *ret_binding (may be NULL) gets the layer that holds the lock. */
+enum merge_verdict merge_verdict(const struct merge_input *input, enum qs_layer layer, const struct leaf *leaf,
+                                 enum qs_layer *ret_binding);
+
+/* Does a lock of layer `holder` bind layer `layer`? */
+bool merge_lock_binds(enum qs_layer holder, enum qs_layer layer);
+
+/* Does the layer hold a lock on the key or on something above it? */
+bool merge_locked_by(const struct merge_layer *layer, const void *key, size_t len);
+
+/* The effective document; a new reference. Errors: QS_INVALID, QS_IO. */
+enum qs_status merge_document(const struct merge_input *input, json_t **ret_value, struct qs_error *err) QS_MUST_USE;
+
+/* Two values of one node merged, high over low; a new reference, NULL without memory. walk is the schema's for the key
+ * (NULL: not in the schema). */
+json_t *merge_values(const struct qs_key *key, const json_t *low, const json_t *high);
+
+/* The schema's way of merging at a key: that of its entry, or of the one above that replaces as a whole or shallowly.
+ */
+enum schema_merge merge_kind(const void *key, size_t len);
+
+/* The member at a key of a document, or NULL. Borrowed. */
+const json_t *merge_at(const json_t *document, const struct qs_key *key);
+
+#endif
