@@ -70,26 +70,6 @@ enum qs_status qs_store_require(struct qs_store *store, bool required, struct qs
     return status;
 }
 
-enum qs_status qs_store_is_required(struct qs_store *store, bool *ret_required, struct qs_error *err)
-{
-    AUTO_FD int parent_fd = -1;
-    struct stat st;
-    *ret_required = false;
-    if (store->place.scope != QS_SCOPE_SYSTEM)
-        return QS_OK;
-    enum qs_status status = place_open_parent(&store->place, false, &parent_fd, err);
-    if (status == QS_ABSENT)
-        return QS_OK; /* no directory of scopes, so no file in it */
-    if (status)
-        return status;
-    /* Whatever stands there under this name counts: a link or a directory must not take the demand away. */
-    if (qs_os->fstatat(parent_fd, PLACE_REQUIRE_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        *ret_required = true;
-    else if (errno != ENOENT)
-        return error_sys(err, QS_IO, errno, "%s cannot be examined", PLACE_REQUIRE_FILE);
-    return QS_OK;
-}
-
 /* ---- init ---- */
 
 static void remove_tree(int parent_fd, const char *name)

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The policy read. Every operator store is read once, in one snapshot, and judged, also one that will not count; then
+ *
+ *   any fault in any of them ............................ refuse, with its name
+ *   the highest that sets tools.executionSandbox ........ fixes the policy, the schema's defaults filled in
+ *   system and user, whichever else they are ............ narrow it by what they set
+ *   defaults ............................................ serves where neither of them sets one; else only what it
+ * holds under a lock of its own narrows none sets tools.executionSandbox .................... none
+ *
+ * In the policy a lock never widens: what a lower scope narrows stays narrow whoever holds a lock above it. Nothing
+ * else is asked: no environment variable, no workspace file, no approval mode.
+ */
+#include "reader/policy_result.h"
+
+#include "qsettings/care.h"
+#include "store/cleanup.h"
+#include "store/error.h"
+#include "store/key.h"
+#include "store/schema.h"
+#include "store/snapshot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Strongest first. */
+static const enum qs_scope scopes[POLICY_SOURCES_MAX] = {QS_SCOPE_SYSTEM, QS_SCOPE_USER, QS_SCOPE_DEFAULTS};
+
+struct layer {
+    struct qs_snapshot *snapshot;
+    struct policy_part part;   /* all that the store sets */
+    struct policy_part locked; /* defaults: what it sets under a lock of its own */
+};
+
+struct reading {
+    const struct qs_policy_options *options;
+    struct layer layers[POLICY_SOURCES_MAX];
+    struct qs_policy_result *result;
+    enum qs_status failure; /* the first, by the scopes' order */
+    struct qs_error reason;
+};
+
+static void reading_release(struct reading *reading)
+{
+    for (size_t i = 0; i < POLICY_SOURCES_MAX; i++) {
+        qs_snapshot_unref(reading->layers[i].snapshot);
+        policy_part_release(&reading->layers[i].part);
+        policy_part_release(&reading->layers[i].locked);
+    }
+    qs_policy_free(reading->result);
+}
+
+static enum qs_policy_state state_of(enum qs_status status)
+{
+    switch (status) {
+    case QS_OK:
+        return QS_POLICY_PRESENT;
+    case QS_INVALID:
+        return QS_POLICY_INVALID;
+    case QS_NO_POLICY:
+        return QS_POLICY_NONE;
+    case QS_ABSENT:
+        return QS_POLICY_ABSENT;
+    case QS_DAMAGED:
+        return QS_POLICY_DAMAGED;
+    case QS_UNTRUSTED:
+        return QS_POLICY_UNTRUSTED;
+    case QS_BUSY:
+        return QS_POLICY_BUSY;
+    case QS_NOT_FOUND:
+    case QS_USAGE:
+    case QS_CONFLICT:
+    case QS_IO:
+        break;
+    }
+    return QS_POLICY_IO;
+}
+
+/* ---- one store ---- */
+
+/* What the leaves under this store's own locks say. */
+static enum qs_status read_locked(const struct qs_snapshot *snapshot, struct policy_part *ret_part,
+                                  struct qs_error *err)
+{
+    const struct entry_list *settings = &snapshot->areas[AREA_SETTINGS], *locks = &snapshot->areas[AREA_LOCKS];
+    AUTO_FREE struct leaf *kept = NULL;
+    size_t count = 0;
+    if (!locks->count)
+        return QS_OK;
+    kept = malloc((settings->count + 1) * sizeof *kept);
+    if (!kept)
+        return error_set(err, QS_IO, "out of memory");
+    for (size_t i = 0; i < settings->count; i++) {
+        size_t j = 0;
+        while (j < locks->count && !key_covers(locks->items[j].key.data, locks->items[j].key.len,
+                                               settings->items[i].key.data, settings->items[i].key.len))
+            j++;
+        if (j < locks->count)
+            kept[count++] = settings->items[i];
+    }
+    return policy_part_from_leaves(kept, count, ret_part, err);
+}
+
+static void note_facts(const struct qs_snapshot *snapshot, struct qs_policy_source *source)
+{
+    source->generation = qs_snapshot_generation(snapshot);
+    memcpy(source->store_id, qs_snapshot_store_id(snapshot), QS_STORE_ID_BYTES);
+    memcpy(source->digest, qs_snapshot_digest(snapshot), QS_DIGEST_BYTES);
+}
+
+static enum qs_status judge_store(enum qs_scope scope, struct layer *layer, struct qs_policy_source *source,
+                                  struct qs_error *err)
+{
+    const struct entry_list *settings = &layer->snapshot->areas[AREA_SETTINGS];
+    note_facts(layer->snapshot, source);
+    enum qs_status status = schema_check_leaves(settings->items, settings->count, NULL, 0, err);
+    if (!status)
+        status = policy_part_from_leaves(settings->items, settings->count, &layer->part, err);
+    if (!status && scope == QS_SCOPE_DEFAULTS)
+        status = read_locked(layer->snapshot, &layer->locked, err);
+    if (status)
+        error_add_advice(err, "set it right with qsettings --%s, or go back with qsettings --%s rollback",
+                         qs_scope_name(scope), qs_scope_name(scope));
+    source->sets_policy = !status && (layer->part.set & POLICY_SANDBOX_FIELDS) != 0;
+    return status;
+}
+
+static enum qs_status missing_store(struct qs_store *store, struct qs_policy_source *source, struct qs_error *err)
+{
+    bool required = false;
+    struct qs_error absence = err ? *err : (struct qs_error){0};
+    enum qs_status status = qs_store_is_required(store, &required, err);
+    if (status)
+        return status;
+    source->required |= required;
+    if (!source->required)
+        return QS_ABSENT;
+    (void)error_set(err, QS_ABSENT, "the %s store must exist and does not: %s", qs_scope_name(source->scope),
+                    absence.message);
+    error_add_advice(err, required ? "restore it from a backup, or make it with qsettings --system init; qsettings "
+                                     "require --off takes the demand back"
+                                   : "make it with qsettings init, or restore it from a backup");
+    return QS_ABSENT;
+}
+
+/* QS_ABSENT with source->required unset is no failure. */
+static enum qs_status read_store(struct reading *reading, size_t index, struct qs_policy_source *source,
+                                 struct qs_error *err)
+{
+    const struct qs_policy_options *options = reading->options;
+    struct qs_store_options store_options = {.root = options->root, .wait_ms = options->wait_ms};
+    struct qs_store *store = NULL;
+    enum qs_status status = qs_store_open(source->scope, &store_options, &store, err);
+    if (status)
+        return status;
+    (void)snprintf(source->place, sizeof source->place, "%s", qs_store_path(store));
+    status = qs_snapshot_take(store, &reading->layers[index].snapshot, err);
+    if (!status)
+        status = judge_store(source->scope, &reading->layers[index], source, err);
+    else if (status == QS_ABSENT)
+        status = missing_store(store, source, err);
+    if (status)
+        error_add_file(err, qs_store_path(store));
+    qs_store_close(store);
+    return status;
+}
+
+static void read_all(struct reading *reading)
+{
+    for (size_t i = 0; i < POLICY_SOURCES_MAX; i++) {
+        struct qs_policy_source *source = &reading->result->sources[i];
+        struct qs_error err = {0};
+        *source = (struct qs_policy_source){.scope = scopes[i],
+                                            .required = (reading->options->require_scopes & 1u << scopes[i]) != 0};
+        source->state = read_store(reading, i, source, &err);
+        reading->result->source_count = i + 1;
+        bool harmless = source->state == QS_OK || (source->state == QS_ABSENT && !source->required);
+        if (!harmless && !reading->failure) {
+            reading->failure = source->state;
+            reading->reason = err;
+        }
+    }
+}
+
+/* ---- together ---- */
+
+/* The scope that fixes the policy, or POLICY_SOURCES_MAX. */
+static size_t fixing_scope(const struct qs_policy_result *result)
+{
+    size_t i = 0;
+    while (i < POLICY_SOURCES_MAX && !result->sources[i].sets_policy)
+        i++;
+    return i;
+}
+
+static enum qs_status no_policy(const struct reading *reading, struct qs_error *err)
+{
+    const char *demand = NULL, *executor = NULL;
+    size_t there = 0;
+    for (size_t i = 0; i < POLICY_SOURCES_MAX; i++) {
+        const struct layer *layer = &reading->layers[i];
+        there += layer->snapshot != NULL;
+        if (layer->snapshot && qs_snapshot_requires_policy(layer->snapshot) && !demand)
+            demand = qs_scope_name(scopes[i]);
+        if (layer->part.set && !executor)
+            executor = qs_scope_name(scopes[i]);
+    }
+    (void)error_set(err, QS_NO_POLICY, "no policy: %s%s%s%s%s%s",
+                    there ? "every store is healthy, and none sets tools.executionSandbox" : "there is no store",
+                    executor ? "; executor is set in " : "", executor ? executor : "",
+                    executor ? ", but alone it makes no policy" : "", demand ? "; a policy is demanded by " : "",
+                    demand ? demand : "");
+    error_add_advice(err, "qsettings set tools.executionSandbox '{\"filesystem\": \"workspace-write\", \"network\": "
+                          "\"closed\"}'");
+    return QS_NO_POLICY;
+}
+
+/* What a scope other than the fixing one adds: NULL for nothing. */
+static const struct policy_part *narrowing_part(const struct reading *reading, size_t index)
+{
+    const struct layer *layer = &reading->layers[index];
+    const struct policy_part *part = scopes[index] == QS_SCOPE_DEFAULTS ? &layer->locked : &layer->part;
+    return part->set ? part : NULL;
+}
+
+/* policy becomes its meet with part. That it is then wider than neither is checked by another definition: a fault in
+ * the one or the other must not open a sandbox. */
+static enum qs_status narrow(struct policy_part *policy, const struct policy_part *part, struct qs_error *err)
+{
+    AUTO(policy_part_release) struct policy_part met = {0};
+    enum qs_status status = policy_part_meet(policy, part, &met, err);
+    if (status)
+        return status;
+    const char *wider = policy_wider(&met, policy);
+    wider = wider ? wider : policy_wider(&met, part);
+    if (wider)
+        return error_set(err, QS_INVALID, "narrowing %s would have widened it", wider);
+    struct policy_part old = *policy;
+    *policy = met;
+    met = old;
+    return QS_OK;
+}
+
+static enum qs_status put_together(struct reading *reading, struct qs_error *err)
+{
+    AUTO(policy_part_release) struct policy_part policy = {0};
+    size_t fixing = fixing_scope(reading->result);
+    if (fixing == POLICY_SOURCES_MAX)
+        return no_policy(reading, err);
+    enum qs_status status = policy_part_copy(&reading->layers[fixing].part, &policy, err);
+    if (!status)
+        status = policy_part_complete(&policy, err);
+    for (size_t i = 0; i < POLICY_SOURCES_MAX && !status; i++) {
+        const struct policy_part *part = i == fixing ? NULL : narrowing_part(reading, i);
+        if (part)
+            status = narrow(&policy, part, err);
+    }
+    return status ? status : policy_result_complete(reading->result, &policy, err);
+}
+
+enum qs_status qs_policy_read(const struct qs_policy_options *options, struct qs_policy_result **ret_result,
+                              struct qs_error *err)
+{
+    static const struct qs_policy_options none = {0};
+    static const unsigned known = 1u << QS_SCOPE_SYSTEM | 1u << QS_SCOPE_USER | 1u << QS_SCOPE_DEFAULTS;
+    AUTO(reading_release) struct reading reading = {.options = options ? options : &none};
+    *ret_result = NULL;
+    if (reading.options->require_scopes & ~known)
+        return error_set(err, QS_USAGE, "require_scopes names a scope that there is not");
+    reading.result = calloc(1, sizeof *reading.result);
+    if (!reading.result)
+        return error_set(err, QS_IO, "out of memory");
+    reading.result->state = QS_POLICY_IO; /* until something better is known */
+    read_all(&reading);
+    enum qs_status status = reading.failure;
+    if (status && err)
+        *err = reading.reason;
+    if (!status)
+        status = put_together(&reading, err);
+    if (status)
+        reading.result->state = state_of(status);
+    *ret_result = STEAL(reading.result);
+    return status;
+}
