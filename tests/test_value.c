@@ -207,7 +207,7 @@ static void refusals_tell_the_place(void **state)
         {"{'a':1}", 1, 2, "", "expected"},
         {"{\"a\" 1}", 1, 6, "a", "':' expected"},
         {"{\"a\":1 \"b\":2}", 1, 8, "", "expected"},
-        {"[1 2]", 1, 4, "", "expected"},
+        {"[1 2]", 1, 4, "1", "expected"},
         {"\"a\xff\"", 1, 3, "", "UTF-8"},
         {"{\"a\":[{\"b\":\"\xed\xa0\x80\"}]}", 1, 13, "a.0.b", "UTF-8"},
         {"// c\n1", 1, 1, "", "invalid token"},
