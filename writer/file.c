@@ -137,8 +137,6 @@ static enum qs_status job_open(struct file_job *job, struct qs_error *err)
 {
     unsigned foreign = job->options.flags & QS_REPLACE_OTHER_OWNER ? LINK_FOREIGN : 0;
     enum qs_status status = link_resolve(job->file, foreign, &job->target, err);
-    if (status == QS_UNTRUSTED && err && !err->sys_errno)
-        error_add_advice(err, "ask for it with QS_REPLACE_OTHER_OWNER (--other-owner)");
     if (status == QS_OK)
         status = check_wishes(job, err);
     if (status != QS_OK)

@@ -70,14 +70,17 @@ static enum qs_status check_dir(const struct walk *walk, struct qs_error *err)
         return QS_OK;
     if (TEMP_FAILURE_RETRY(qs_os->fstat(walk->dir_fd, &st)) != 0)
         return error_sys(err, QS_IO, errno, "cannot examine a directory on the way");
-    if (st.st_uid != walk->uid)
-        return error_set(err, QS_UNTRUSTED, "a directory on the way belongs to another user (uid %u)",
-                         (unsigned)st.st_uid);
     bool open_to_group = (st.st_mode & S_IWGRP) && st.st_gid != 0;
-    if ((open_to_group || (st.st_mode & S_IWOTH)) && !(st.st_mode & S_ISVTX))
-        return error_set(err, QS_UNTRUSTED, "a directory on the way is writable by other users (mode %04o)",
-                         (unsigned)st.st_mode & 07777);
-    return QS_OK;
+    if (st.st_uid != walk->uid)
+        (void)error_set(err, QS_UNTRUSTED, "a directory on the way belongs to another user (uid %u)",
+                        (unsigned)st.st_uid);
+    else if ((open_to_group || (st.st_mode & S_IWOTH)) && !(st.st_mode & S_ISVTX))
+        (void)error_set(err, QS_UNTRUSTED, "a directory on the way is writable by other users (mode %04o)",
+                        (unsigned)st.st_mode & 07777);
+    else
+        return QS_OK;
+    error_add_advice(err, "ask for it with QS_REPLACE_OTHER_OWNER (--other-owner)");
+    return QS_UNTRUSTED;
 }
 
 static enum qs_status enter(struct walk *walk, int fd, struct qs_error *err)
@@ -120,9 +123,11 @@ static enum qs_status check_magic(const struct walk *walk, int link_fd, const ch
     if (fs.f_type != PROC_SUPER_MAGIC)
         return QS_OK;
     AUTO_FD int fd = os_open_at(walk->dir_fd, name, O_PATH, 0, RESOLVE_NO_MAGICLINKS);
-    if (fd < 0 && errno == ELOOP)
+    if (fd >= 0 || errno == ENOENT || errno == ENOTDIR || errno == EACCES)
+        return QS_OK;
+    if (errno == ELOOP)
         return error_set(err, QS_INVALID, "link '%s' leads to an open file and not to a path", name);
-    return QS_OK;
+    return error_sys(err, QS_IO, errno, "cannot look up link '%s'", name);
 }
 
 /* Puts the link's text before what is still to be walked. */
