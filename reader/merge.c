@@ -29,7 +29,7 @@ bool merge_lock_binds(enum qs_layer holder, enum qs_layer layer)
 bool merge_locked_by(const struct merge_layer *layer, const void *key, size_t len)
 {
     for (size_t i = 0; i < layer->lock_count; i++) {
-        if (key_covers(layer->locks[i].data, layer->locks[i].len, key, len))
+        if (key_covers(layer->locks[i].key.data, layer->locks[i].key.len, key, len))
             return true;
     }
     return false;
@@ -200,10 +200,10 @@ static enum qs_status apply_locks(const struct merge_input *input, enum qs_layer
         mask |= merge_lock_binds(holder, (enum qs_layer)other) ? 0 : 1u << other;
     enum qs_status status = merge_some(documents, mask, &free_layers, err);
     for (size_t i = 0; i < layer->lock_count && !status; i++) {
-        struct qs_key key = {.len = layer->locks[i].len};
+        struct qs_key key = {.len = layer->locks[i].key.len};
         if (!key.len || key.len > QS_KEY_MAX_BYTES)
             return error_set(err, QS_INVALID, "a lock's key is out of bounds");
-        memcpy(key.bytes, layer->locks[i].data, key.len);
+        memcpy(key.bytes, layer->locks[i].key.data, key.len);
         if (put_at(merged, &key, 0, merge_at(free_layers, &key)))
             return error_set(err, QS_IO, "out of memory");
     }

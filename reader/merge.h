@@ -23,7 +23,7 @@
 struct merge_layer {
     const struct leaf *items; /* sorted; borrowed */
     size_t count;
-    const struct qs_bytes *locks; /* encoded keys; borrowed. None in a workspace */
+    const struct leaf *locks; /* by their keys; borrowed. None in a workspace */
     size_t lock_count;
 };
 

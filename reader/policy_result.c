@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of a policy read: what it holds, what it gives out, and its report as JSON. */
+/* The result of a policy read: what it holds, what it gives out, and its sources as JSON. */
 #include "reader/policy_result.h"
 
 #include "store/cleanup.h"
@@ -144,34 +144,5 @@ enum qs_status policy_sources_json(const struct qs_policy_result *result, json_t
     if (!sources)
         return error_set(err, QS_IO, "out of memory");
     *ret_value = STEAL(sources);
-    return QS_OK;
-}
-
-enum qs_status policy_report_json(const struct qs_policy_result *result, const struct qs_error *reason,
-                                  json_t **ret_value, struct qs_error *err)
-{
-    AUTO(value_release) json_t *sources = NULL;
-    AUTO(value_release) json_t *policy = NULL;
-    AUTO(value_release) json_t *report = NULL;
-    char digest[DIGEST_TEXT_BYTES];
-    enum qs_status status = QS_OK;
-    if (result)
-        status = policy_sources_json(result, &sources, err);
-    if (!status && result && qs_policy_get(result))
-        status = policy_part_to_json(&result->part, &policy, err);
-    if (status)
-        return status;
-    if (policy) {
-        digest_format(result->digest, digest);
-        report = json_pack("{s:s, s:O, s:O, s:s}", "status", "present", "policy", policy, "sources", sources, "digest",
-                           digest);
-    } else {
-        report = json_pack("{s:s, s:s, s:o}", "status",
-                           result ? qs_policy_state_name(result->state) : qs_policy_state_name(QS_POLICY_IO), "reason",
-                           reason ? reason->message : "", "sources", sources ? json_incref(sources) : json_array());
-    }
-    if (!report)
-        return error_set(err, QS_IO, "out of memory");
-    *ret_value = STEAL(report);
     return QS_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of a policy read, inside view, and its report. */
+/* The result of a policy read, inside view. */
 #ifndef READER_POLICY_RESULT_H
 #define READER_POLICY_RESULT_H
 
@@ -28,11 +28,6 @@ const char *policy_source_state(const struct qs_policy_source *source);
  * store was not read. A new reference. */
 enum qs_status policy_sources_json(const struct qs_policy_result *result, json_t **ret_value,
                                    struct qs_error *err) QS_MUST_USE;
-
-/* What `qsettings policy --json` prints: {status, policy, sources, digest}, or on refusal {status, reason, sources}.
- * reason is what qs_policy_read said; result may be NULL (no memory). A new reference. */
-enum qs_status policy_report_json(const struct qs_policy_result *result, const struct qs_error *reason,
-                                  json_t **ret_value, struct qs_error *err) QS_MUST_USE;
 
 /* Reads back the content of a frozen policy (qs_policy_thaw without the seals). Errors: QS_DAMAGED (head, digest),
  * QS_INVALID (document), QS_IO. */

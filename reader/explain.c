@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a setting has the value it has: each layer's value, who set it, what counted, and the reason in words. */
+#include "reader/settings_internal.h"
+
+#include "qsettings/history.h"
+#include "store/cleanup.h"
+#include "store/error.h"
+#include "store/key.h"
+#include "store/snapshot.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What explaining needs beside the explanation that it fills. */
+struct explaining {
+    struct qs_settings *settings;
+    struct qs_key key;
+    json_t *values[QS_LAYER_COUNT];              /* each layer's own value, NULL: unset */
+    enum merge_verdict verdicts[QS_LAYER_COUNT]; /* of what is set: MERGE_COUNTS if any part of it counts */
+    enum qs_layer binding;                       /* the layer whose lock silenced another */
+    const json_t *effective;
+    struct qs_explanation *into;
+};
+
+void qs_explanation_release(struct qs_explanation *explanation)
+{
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
+        free(explanation->layers[layer].value);
+        free(explanation->layers[layer].user);
+    }
+    free(explanation->value);
+    *explanation = (struct qs_explanation){0};
+}
+
+static enum qs_status text_of(const json_t *value, char **ret_text, struct qs_error *err)
+{
+    AUTO(buf_release) struct buf text = {0};
+    enum qs_status status = value_encode(value, &text, err);
+    if (status)
+        return status;
+    *ret_text = buf_steal(&text, NULL);
+    return *ret_text ? QS_OK : error_set(err, QS_IO, "out of memory");
+}
+
+/* ---- each layer ---- */
+
+/* The leaves of a layer at and below the key are [*ret_first, *ret_end). */
+static void layer_range(const struct merge_layer *layer, const struct qs_key *key, size_t *ret_first, size_t *ret_end)
+{
+    size_t first = 0;
+    while (first < layer->count &&
+           !key_covers(key->bytes, key->len, layer->items[first].key.data, layer->items[first].key.len))
+        first++;
+    *ret_first = *ret_end = first;
+    while (*ret_end < layer->count &&
+           key_covers(key->bytes, key->len, layer->items[*ret_end].key.data, layer->items[*ret_end].key.len))
+        (*ret_end)++;
+}
+
+static enum qs_status explain_value(struct explaining *explaining, enum qs_layer layer, struct qs_error *err)
+{
+    const struct merge_layer *from = &explaining->settings->input.layers[layer];
+    struct qs_explain_layer *into = &explaining->into->layers[layer];
+    size_t first, end;
+    layer_range(from, &explaining->key, &first, &end);
+    if (first == end)
+        return QS_OK;
+    into->state = QS_LAYER_SET;
+    enum qs_status status =
+        leaves_to_value(from->items + first, end - first, &explaining->key, &explaining->values[layer], err);
+    if (!status)
+        status = text_of(explaining->values[layer], &into->value, err);
+    if (status)
+        return status;
+    enum merge_verdict verdict = MERGE_COUNTS;
+    for (size_t i = first; i < end; i++) {
+        verdict = merge_verdict(&explaining->settings->input, layer, &from->items[i], &explaining->binding);
+        if (verdict == MERGE_COUNTS)
+            break;
+    }
+    explaining->verdicts[layer] = verdict;
+    into->silenced = verdict != MERGE_COUNTS;
+    return QS_OK;
+}
+
+/* A change sets a key's value if it sets something at, below or above it. */
+static bool change_sets(const struct qs_change *change, const struct qs_key *key)
+{
+    bool related = key_covers(key->bytes, key->len, change->key.data, change->key.len) ||
+                   key_covers(change->key.data, change->key.len, key->bytes, key->len);
+    return change->area == QS_AREA_SETTINGS && related && (change->new_value.data || change->new_purged);
+}
+
+static enum qs_status find_setter(const struct explaining *explaining, struct qs_history *history, enum qs_layer layer,
+                                  struct qs_error *err)
+{
+    struct qs_explain_layer *into = &explaining->into->layers[layer];
+    for (size_t i = qs_history_count(history); i-- > 0;) {
+        struct qs_record record;
+        enum qs_status status = qs_history_record(history, i, &record, err);
+        if (status)
+            return status;
+        if (record.generation > into->generation)
+            continue; /* committed after the snapshot was taken */
+        for (size_t c = 0; c < record.change_count; c++) {
+            struct qs_change change = qs_history_change(history, c);
+            if (!change_sets(&change, &explaining->key))
+                continue;
+            into->user = strdup(record.user);
+            into->set_generation = record.generation;
+            into->set_time_s = record.time_s;
+            return into->user ? QS_OK : error_set(err, QS_IO, "out of memory");
+        }
+    }
+    return QS_OK;
+}
+
+static enum qs_status explain_setter(const struct explaining *explaining, enum qs_layer layer, struct qs_error *err)
+{
+    struct qs_history *history = NULL;
+    enum qs_status status = qs_history_open(explaining->settings->stores[layer], &history, err);
+    if (status)
+        return status;
+    status = find_setter(explaining, history, layer, err);
+    qs_history_close(history);
+    return status;
+}
+
+static enum qs_status explain_layer(struct explaining *explaining, enum qs_layer layer, struct qs_error *err)
+{
+    const struct qs_settings *settings = explaining->settings;
+    struct qs_explain_layer *into = &explaining->into->layers[layer];
+    bool workspace = layer == QS_LAYER_WORKSPACE;
+    bool there = workspace ? settings->workspace != NULL : settings->snapshots[layer] != NULL;
+    into->store = !workspace ? qs_store_path(settings->stores[layer]) : there ? doc_file(settings->workspace) : NULL;
+    if (!there)
+        return QS_OK;
+    into->state = QS_LAYER_UNSET;
+    into->generation = workspace ? 0 : qs_snapshot_generation(settings->snapshots[layer]);
+    into->locked_here = merge_locked_by(&settings->input.layers[layer], explaining->key.bytes, explaining->key.len);
+    enum qs_status status = explain_value(explaining, layer, err);
+    if (status || into->state != QS_LAYER_SET)
+        return status;
+    if (!workspace)
+        return explain_setter(explaining, layer, err);
+    unsigned column;
+    doc_locate(settings->workspace, &explaining->key, true, &into->line, &column);
+    return QS_OK;
+}
+
+/* ---- the reason ---- */
+
+static void say(struct qs_explanation *into, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct qs_explanation *into, const char *format, ...)
+{
+    size_t len = strlen(into->text);
+    va_list args;
+    if (len && len + 2 < sizeof into->text) {
+        memcpy(into->text + len, "; ", 3);
+        len += 2;
+    }
+    va_start(args, format);
+    (void)vsnprintf(into->text + len, sizeof into->text - len, format, args);
+    va_end(args);
+}
+
+/* Layers whose value counts, as bits. */
+static unsigned counting(const struct explaining *explaining)
+{
+    unsigned bits = 0;
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
+        if (explaining->values[layer] && explaining->verdicts[layer] == MERGE_COUNTS)
+            bits |= 1u << layer;
+    }
+    return bits;
+}
+
+static bool joins(enum schema_merge kind, const json_t *value)
+{
+    bool arrays = kind == SCHEMA_UNION || kind == SCHEMA_CONCAT;
+    return (arrays && json_is_array(value)) ||
+           ((kind == SCHEMA_DEEP || kind == SCHEMA_SHALLOW) && json_is_object(value));
+}
+
+static void explain_winner(struct explaining *explaining)
+{
+    struct qs_explanation *into = explaining->into;
+    unsigned bits = counting(explaining), many = bits & (bits - 1);
+    enum schema_merge kind = merge_kind(explaining->key.bytes, explaining->key.len);
+    into->winner = -1;
+    into->reason = !bits ? QS_REASON_NONE : many ? QS_REASON_PRECEDENCE : QS_REASON_ONLY;
+    if (!explaining->effective) {
+        say(into, bits ? "unset: a higher layer replaces as a whole what this key lies in" : "no layer sets it");
+        return;
+    }
+    if (many && joins(kind, explaining->effective)) {
+        into->reason = QS_REASON_MERGED;
+        say(into, "the layers' values are merged (%s)", schema_merge_name(kind));
+        return;
+    }
+    for (int layer = QS_LAYER_COUNT; layer-- > 0 && into->winner < 0;) {
+        if (bits & 1u << layer && value_equal(explaining->values[layer], explaining->effective))
+            into->winner = layer;
+    }
+    if (into->winner >= 0)
+        say(into, many ? "%s is the highest layer that sets it" : "only %s sets it",
+            qs_layer_name((enum qs_layer)into->winner));
+}
+
+static void explain_silenced(struct explaining *explaining, enum merge_verdict verdict, enum qs_reason reason)
+{
+    struct qs_explanation *into = explaining->into;
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
+        if (explaining->verdicts[layer] != verdict)
+            continue;
+        if (into->reason != QS_REASON_LOCK && into->reason != QS_REASON_OPERATOR)
+            into->reason = reason;
+        if (verdict == MERGE_LOCKED)
+            say(into, "a lock in %s makes %s's value count for nothing", qs_layer_name(explaining->binding),
+                qs_layer_name((enum qs_layer)layer));
+        else if (verdict == MERGE_OPERATOR)
+            say(into, "the workspace's value is ignored: only an operator's scope may set it");
+        else
+            say(into, "the workspace's value is ignored: it may only narrow");
+    }
+}
+
+static bool is_policy(const struct qs_key *key)
+{
+    static const char sandbox[] = "tools\0executionSandbox", executor[] = "executor";
+    return key_covers(sandbox, sizeof sandbox - 1, key->bytes, key->len) ||
+           key_covers(executor, sizeof executor - 1, key->bytes, key->len);
+}
+
+static void explain_reason(struct explaining *explaining)
+{
+    explain_winner(explaining);
+    explain_silenced(explaining, MERGE_LOCKED, QS_REASON_LOCK);
+    explain_silenced(explaining, MERGE_OPERATOR, QS_REASON_OPERATOR);
+    explain_silenced(explaining, MERGE_TIGHTEN, QS_REASON_TIGHTEN);
+    if (is_policy(&explaining->key))
+        say(explaining->into, "the execution policy is what the scopes allow in common: see qsettings policy");
+}
+
+enum qs_status qs_settings_explain(struct qs_settings *settings, const char *key,
+                                   struct qs_explanation *ret_explanation, struct qs_error *err)
+{
+    AUTO(qs_explanation_release) struct qs_explanation explanation = {.winner = -1};
+    struct explaining explaining = {.settings = settings, .into = &explanation};
+    enum qs_status status = qs_key_parse(key, &explaining.key, err);
+    for (int layer = 0; layer < QS_LAYER_COUNT && !status; layer++)
+        status = explain_layer(&explaining, (enum qs_layer)layer, err);
+    if (!status) {
+        explaining.effective = merge_at(settings->merged, &explaining.key);
+        explain_reason(&explaining);
+        if (explaining.effective)
+            status = text_of(explaining.effective, &explanation.value, err);
+    }
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++)
+        json_decref(explaining.values[layer]);
+    if (status)
+        return status;
+    *ret_explanation = explanation;
+    explanation = (struct qs_explanation){0};
+    return QS_OK;
+}
