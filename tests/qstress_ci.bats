@@ -18,7 +18,7 @@ EOF
     cat >forgetful.sh <<'EOF'
 printf '{"theme": "dark"}\n' >"$QSTRESS_PATH.$QSTRESS_WRITER" && mv "$QSTRESS_PATH.$QSTRESS_WRITER" "$QSTRESS_PATH"
 EOF
-    export PATH=$dir/bin:$PATH RACE_SECONDS=1
+    export PATH=$dir/bin:$PATH RACE_SECONDS=0.5
 }
 
 teardown() {
