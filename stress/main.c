@@ -14,6 +14,7 @@ static const struct command {
     const char *summary;
 } commands[] = {
     {"race", stress_cmd_race, "writers save while readers read; also with anybody's program"},
+    {"sessions", stress_cmd_sessions, "sessions start while their policy is being saved"},
     {NULL, NULL, NULL},
 };
 
