@@ -28,14 +28,15 @@ struct qs_watch_event {
     uint64_t generation;
     bool store_replaced;   /* another store id than before: history starts anew */
     bool policy_changed;   /* a policy key (tools.executionSandbox, executor) differs: restart needed */
-    bool history_missing;  /* the record of this generation is not there (it was skipped by repair or restore) */
+    bool history_missing;  /* generations before this one were lost (restore or repair went on at a higher number) */
 };
 
 /* The next generation not yet given, in order; QS_NOT_FOUND when there is none now. Never blocks longer than a read.
  * Errors: as qs_history_open; after an error the next call tries again. */
 QS_API enum qs_status qs_watch_next(struct qs_watch *watch, struct qs_watch_event *ret_event,
                                     struct qs_error *err) QS_MUST_USE;
-/* The record of the generation given last; NULL changes where history_missing. Borrowed until the next call. */
+/* The history that the generation given last is in, for qs_history_find. NULL before the first. Borrowed until the next
+ * call of qs_watch_next. */
 QS_API struct qs_history *qs_watch_history(struct qs_watch *watch);
 
 #ifdef __cplusplus

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Watching a store. inotify only wakes; what is reported comes from the history, so each generation is reported once,
+ * whatever happened to the file: a commit, compact, restore, or a store made anew.
+ */
+#include "qsettings/watch.h"
+
+#include "store/cleanup.h"
+#include "store/error.h"
+#include "store/history.h"
+#include "store/key.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/inotify.h>
+
+struct qs_watch {
+    struct qs_store *store;
+    int inotify_fd;
+    int dir_watch;                /* of the store's directory; -1 while there is none */
+    char *parent;
+    uint64_t last;                /* the generation given last */
+    struct qs_snapshot *seen;     /* as of the last look; NULL: absent, or never looked */
+    struct qs_history *history;   /* being reported; NULL: none */
+    size_t next;                  /* index in history */
+    bool replaced, policy_moved;  /* facts of the look, told with its first event */
+};
+
+static void add_watches(struct qs_watch *watch)
+{
+    const uint32_t in_dir = IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+    if (watch->dir_watch < 0)
+        watch->dir_watch = inotify_add_watch(watch->inotify_fd, watch->store->place.dir, in_dir);
+    (void)inotify_add_watch(watch->inotify_fd, watch->parent, IN_MOVED_TO | IN_CREATE | IN_MOVED_FROM | IN_ONLYDIR);
+}
+
+static void drain(struct qs_watch *watch)
+{
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    ssize_t len;
+    while ((len = read(watch->inotify_fd, events, sizeof events)) > 0)
+        for (char *at = events; at < events + len;) {
+            const struct inotify_event *event = (const struct inotify_event *)(const void *)at;
+            if (event->wd == watch->dir_watch && event->mask & (IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF)) {
+                if (event->mask & IN_MOVE_SELF)
+                    (void)inotify_rm_watch(watch->inotify_fd, watch->dir_watch);
+                watch->dir_watch = -1;
+            }
+            at += sizeof *event + event->len;
+        }
+    add_watches(watch);
+}
+
+enum qs_status qs_watch_open(struct qs_store *store, uint64_t from, struct qs_watch **ret_watch, struct qs_error *err)
+{
+    struct qs_watch *watch = calloc(1, sizeof *watch);
+    if (!watch)
+        return error_set(err, QS_IO, "no memory");
+    watch->store = store;
+    watch->dir_watch = -1;
+    watch->last = from;
+    watch->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    const char *slash = strrchr(store->place.dir, '/');
+    watch->parent = strndup(store->place.dir, slash == store->place.dir ? 1 : (size_t)(slash - store->place.dir));
+    enum qs_status status = QS_OK;
+    if (watch->inotify_fd < 0)
+        status = error_sys(err, QS_IO, errno, "inotify cannot be used");
+    else if (!watch->parent)
+        status = error_set(err, QS_IO, "no memory");
+    if (!status) {
+        add_watches(watch); /* before the first look, so that no change falls between the two */
+        status = qs_snapshot_take(store, &watch->seen, err);
+        if (status == QS_ABSENT)
+            status = QS_OK;
+        else if (!status && from == 0)
+            watch->last = watch->seen->record.generation;
+    }
+    if (!status && from) { /* what came after from is still to be told */
+        qs_snapshot_unref(watch->seen);
+        watch->seen = NULL;
+    }
+    if (status)
+        qs_watch_close(watch);
+    else
+        *ret_watch = watch;
+    return status;
+}
+
+void qs_watch_close(struct qs_watch *watch)
+{
+    if (!watch)
+        return;
+    int saved = errno;
+    if (watch->inotify_fd >= 0)
+        (void)close(watch->inotify_fd);
+    qs_history_close(watch->history);
+    qs_snapshot_unref(watch->seen);
+    free(watch->parent);
+    free(watch);
+    errno = saved;
+}
+
+int qs_watch_fd(const struct qs_watch *watch)
+{
+    return watch->inotify_fd;
+}
+
+struct qs_history *qs_watch_history(struct qs_watch *watch)
+{
+    return watch->history;
+}
+
+/* ---- does it touch the policy? ---- */
+
+static const char *const POLICY_KEYS[] = {"tools.executionSandbox", "executor"};
+
+static bool is_policy_change(const struct qs_change *change)
+{
+    if (change->area == QS_AREA_FLAGS)
+        return true;
+    for (size_t i = 0; change->area == QS_AREA_SETTINGS && i < sizeof POLICY_KEYS / sizeof POLICY_KEYS[0]; i++) {
+        struct qs_key key;
+        if (qs_key_parse(POLICY_KEYS[i], &key, NULL) == QS_OK &&
+            (key_covers(key.bytes, key.len, change->key.data, change->key.len) ||
+             key_covers(change->key.data, change->key.len, key.bytes, key.len)))
+            return true;
+    }
+    return false;
+}
+
+static bool record_touches_policy(struct qs_history *history, const struct qs_record *record)
+{
+    for (size_t i = 0; i < record->change_count; i++) {
+        struct qs_change change = qs_history_change(history, i);
+        if (is_policy_change(&change))
+            return true;
+    }
+    return false;
+}
+
+/* Between two looks with no records to tell of it (another store, a gap) the contents are compared. */
+static bool policy_differs(const struct qs_snapshot *a, const struct qs_snapshot *b)
+{
+    if ((a->record.flags ^ b->record.flags) & RECORD_REQUIRE_POLICY)
+        return true;
+    for (size_t i = 0; i < sizeof POLICY_KEYS / sizeof POLICY_KEYS[0]; i++) {
+        struct qs_key prefix;
+        struct qs_bytes key_a, value_a, key_b, value_b;
+        if (qs_key_parse(POLICY_KEYS[i], &prefix, NULL))
+            return true;
+        struct qs_iter in_a = qs_snapshot_iter(a, &prefix);
+        struct qs_iter in_b = qs_snapshot_iter(b, &prefix);
+        if (in_a.end - in_a.at != in_b.end - in_b.at)
+            return true;
+        while (qs_iter_next(&in_a, &key_a, &value_a) && qs_iter_next(&in_b, &key_b, &value_b))
+            if (key_compare(key_a.data, key_a.len, key_b.data, key_b.len) != 0 ||
+                key_compare(value_a.data, value_a.len, value_b.data, value_b.len) != 0)
+                return true;
+    }
+    return false;
+}
+
+/* ---- looking ---- */
+
+/* Opens the history afresh when the store changed. QS_NOT_FOUND: nothing new to look at. */
+static enum qs_status look(struct qs_watch *watch, struct qs_error *err)
+{
+    struct qs_history *history = NULL;
+    if (watch->seen && !qs_snapshot_changed(watch->seen, watch->store))
+        return QS_NOT_FOUND;
+    enum qs_status status = qs_history_open(watch->store, &history, err);
+    if (status == QS_ABSENT)
+        return QS_NOT_FOUND; /* what was seen stays, to be compared with a store made anew */
+    if (status)
+        return status;
+    struct qs_snapshot *now = history->snapshot;
+    bool known = watch->seen != NULL;
+    watch->replaced = known && memcmp(watch->seen->record.store_id, now->record.store_id, QS_STORE_ID_BYTES) != 0;
+    watch->policy_moved = known && policy_differs(watch->seen, now);
+    if (watch->replaced)
+        watch->last = 0;
+    qs_history_close(watch->history);
+    watch->history = history;
+    watch->next = 0;
+    qs_snapshot_unref(watch->seen);
+    watch->seen = qs_snapshot_ref(now);
+    return QS_OK;
+}
+
+static enum qs_status give_next(struct qs_watch *watch, struct qs_watch_event *ret_event, struct qs_error *err)
+{
+    struct qs_record record;
+    while (watch->history && watch->next < watch->history->pages.slot_count &&
+           watch->history->pages.slots[watch->next].generation <= watch->last)
+        watch->next++;
+    if (!watch->history || watch->next >= watch->history->pages.slot_count)
+        return QS_NOT_FOUND;
+    enum qs_status status = qs_history_record(watch->history, watch->next, &record, err);
+    if (status)
+        return status;
+    bool gap = watch->last != 0 && record.generation != watch->last + 1;
+    bool unexplained = (watch->replaced || gap) && watch->policy_moved;
+    *ret_event = (struct qs_watch_event){
+        .generation = record.generation,
+        .store_replaced = watch->replaced,
+        .history_missing = gap,
+        .policy_changed = unexplained || record_touches_policy(watch->history, &record),
+    };
+    watch->replaced = false;
+    watch->last = record.generation;
+    watch->next++;
+    return QS_OK;
+}
+
+enum qs_status qs_watch_next(struct qs_watch *watch, struct qs_watch_event *ret_event, struct qs_error *err)
+{
+    enum qs_status status = give_next(watch, ret_event, err);
+    if (status != QS_NOT_FOUND)
+        return status;
+    drain(watch); /* first: an event that comes after the look wakes the caller again */
+    status = look(watch, err);
+    return status ? status : give_next(watch, ret_event, err);
+}
