@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# make bench: speed, side by side with other programs in one run. QUICK=1: under a minute; STRICT=1: fails above a limit.
+BENCH_BIN   := $(OUT)/bench/qsbench
+BENCH_FLAGS := --out $(OUT)/bench --bin $(OUT)/bin $(if $(QUICK),--quick) $(if $(STRICT),--strict)
+
+$(BENCH_BIN): $(call obj,$(BENCH_SRC)) $(INTERNAL)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) -lsqlite3 -lm
+
+.PHONY: bench
+bench: ## speed, side by side: a table, build/bench/bench.json and index.html (QUICK=1: short)
+	@sh tools/deps.sh bench/packages
+	@$(MAKE) --no-print-directory all $(BENCH_BIN)
+	@$(BENCH_BIN) $(BENCH_FLAGS)
