@@ -165,6 +165,15 @@ static void say(struct qs_explanation *into, const char *format, ...)
     va_end(args);
 }
 
+/* Layers that set the key, as bits. */
+static unsigned set_layers(const struct explaining *explaining)
+{
+    unsigned bits = 0;
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++)
+        bits |= explaining->values[layer] ? 1u << layer : 0;
+    return bits;
+}
+
 /* Layers whose value counts, as bits. */
 static unsigned counting(const struct explaining *explaining)
 {
@@ -187,11 +196,14 @@ static void explain_winner(struct explaining *explaining)
 {
     struct qs_explanation *into = explaining->into;
     unsigned bits = counting(explaining), many = bits & (bits - 1);
+    bool all_count = set_layers(explaining) == bits;
     enum schema_merge kind = merge_kind(explaining->key.bytes, explaining->key.len);
     into->winner = -1;
     into->reason = !bits ? QS_REASON_NONE : many ? QS_REASON_PRECEDENCE : QS_REASON_ONLY;
     if (!explaining->effective) {
-        say(into, bits ? "unset: a higher layer replaces as a whole what this key lies in" : "no layer sets it");
+        say(into, bits        ? "unset: a higher layer replaces as a whole what this key lies in"
+                  : all_count ? "no layer sets it"
+                              : "no value counts");
         return;
     }
     if (many && joins(kind, explaining->effective)) {
@@ -204,7 +216,10 @@ static void explain_winner(struct explaining *explaining)
             into->winner = layer;
     }
     if (into->winner >= 0)
-        say(into, many ? "%s is the highest layer that sets it" : "only %s sets it",
+        say(into,
+            many        ? "%s is the highest layer that sets it"
+            : all_count ? "only %s sets it"
+                        : "the value of %s counts",
             qs_layer_name((enum qs_layer)into->winner));
 }
 
