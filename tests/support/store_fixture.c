@@ -73,7 +73,7 @@ static void fill_once(struct fixture *f)
         (void)snprintf(json, sizeof json, i % 3 ? "\"the value of setting %d\"" : "[%d,true,null,0.5]", i);
         must(qs_txn_set(txn, key, json, strlen(json), &err), &err);
     }
-    char large[5000];
+    char large[2500];
     memset(large, 'x', sizeof large);
     large[0] = large[sizeof large - 1] = '"';
     must(qs_txn_set(txn, "large.value", large, sizeof large, &err), &err);
@@ -86,8 +86,10 @@ static void fill_once(struct fixture *f)
 
 void fixture_fill(struct fixture *f)
 {
+    struct qs_error err = {0};
     fill_once(f);
-    for (int i = 0; i < 4; i++) {
+    must(qs_store_compact(f->store, QS_DEFAULT_WAIT_MS, &err), &err); /* small again; what follows frees pages */
+    for (int i = 0; i < 2; i++) {
         char key[64];
         char json[32];
         (void)snprintf(key, sizeof key, "group%d.setting%03d", (i * 10) % 7, i * 10);
