@@ -16,7 +16,8 @@ struct env_op {
     struct qs_bytes key, value;
 };
 
-/* What a store holds after a commit that failed. */
+/* What a store holds after a commit. After one that failed env_commit itself knows OLD only; what else there is, is for the
+ * caller to find out by reading. */
 enum env_outcome { ENV_OLD, ENV_NEW, ENV_DAMAGED };
 
 /*

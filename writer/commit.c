@@ -136,15 +136,27 @@ static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[RECORD_BYT
     return QS_OK;
 }
 
-/* A failed commit's message says what is stored now. */
+/* A failed commit's message says what is stored now, which is found out by reading it. */
 static enum qs_status say_what_stands(const struct commit *c, enum env_outcome outcome, enum qs_status status,
                                       struct qs_error *err)
 {
+    AUTO(snapshot_release) struct qs_snapshot *now = NULL;
     unsigned long long old = c->txn->base->record.generation;
-    if (outcome == ENV_DAMAGED)
-        error_add_advice(err, "the disk fails: the store could not be put back to generation %llu; run qsettings fsck", old);
-    else
+    if (outcome != ENV_OLD && snapshot_walk(c->txn->hold.data_fd, -1, 0, NULL, NULL, &now, NULL) == QS_OK)
+        outcome = now->record.generation == old ? ENV_OLD : ENV_NEW;
+    switch (outcome) {
+    case ENV_OLD:
         error_add_advice(err, "nothing was changed: the store holds generation %llu", old);
+        break;
+    case ENV_NEW:
+        error_add_advice(err, "the disk fails: the store holds the new generation %llu, which may not survive a power cut",
+                         old + 1);
+        break;
+    case ENV_DAMAGED:
+        error_add_advice(err, "the disk fails: the store could not be put back to generation %llu; run qsettings fsck",
+                         old);
+        break;
+    }
     error_add_file(err, c->txn->place.dir);
     return status;
 }
