@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #define SEED      20260729u
-#define DOCUMENTS 3000
+#define DOCUMENTS 2000
 
 /* Set by a check that fails, so that the test can say for which seed. */
 static char failure[2400];
@@ -116,29 +116,36 @@ static bool reads_back(const char *what, const json_t *value, encode_fn encode, 
     return value_equal(value, doc_root(doc)) || failed(what, &(struct qs_error){.message = "differs"});
 }
 
-static void add_member(json_t *object, const char *key, size_t key_len, const char *text, size_t len)
+/* Adds the code points of a group as one key with itself as the value; returns how many there are. */
+static unsigned add_group(json_t *document, uint32_t first, unsigned group)
 {
-    assert_int_equal(json_object_setn_new(object, key, key_len, json_stringn(text, len)), 0);
+    struct buf text = {0};
+    unsigned count = 0;
+    for (uint32_t code = first; code < first + group; code++) {
+        char bytes[4];
+        size_t len = code ? utf8_put(code, bytes) : 0;
+        count += len != 0;
+        buf_add(&text, bytes, len);
+    }
+    if (count) {
+        json_object_setn_new(document, text.data, text.len, json_stringn(text.data, text.len));
+        buf_add_str(&text, "y"); /* and not at the end */
+        json_object_setn_new(document, text.data, text.len, json_stringn(text.data, text.len));
+    }
+    buf_release(&text);
+    return count;
 }
 
-/* Every code point as a key with itself as the value; those of the basic plane between letters, too. */
+/* Every code point of the basic plane alone and before a letter; those beyond, which are treated alike, by 64. */
 static void all_of_unicode_survives_in_keys_and_values(void **state)
 {
     (void)state;
-    unsigned count = 0;
-    for (uint32_t first = 0; first <= 0x10ffff; first += 256) {
+    unsigned count = 0, group;
+    for (uint32_t first = 0; first <= 0x10ffff; first += 128 * group) {
         AUTO(value_release) json_t *document = json_object();
-        for (uint32_t code = first; code < first + 256; code++) {
-            char text[8] = {'x'};
-            size_t len = code ? utf8_put(code, text + 1) : 0;
-            if (!len)
-                continue;
-            count++;
-            text[len + 1] = 'y';
-            add_member(document, text + 1, len, text + 1, len);
-            if (code < 0x10000)
-                add_member(document, text, len + 2, text, len + 2);
-        }
+        group = first < 0x10000 ? 1 : 64;
+        for (uint32_t i = 0; i < 128; i++)
+            count += add_group(document, first + i * group, group);
         if (!survives_leaves(document) || !reads_back("canonical", document, value_encode, DOC_JSON) ||
             !reads_back("YAML", document, value_encode_yaml, DOC_YAML))
             fail_msg("from U+%04X: %s", first, failure);
