@@ -58,8 +58,8 @@ static void offer_schema_keys(struct cli *cli, const char *word)
 
 static void offer_generations(struct cli *cli, struct cli *at, const char *word)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_history *history AUTO(history_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_history *history AUTO(auto_history) = NULL;
     at->home_noted = true;
     if (!at->command || cli_open_one(at, &store, NULL) != QS_OK || qs_history_open(store, &history, NULL) != QS_OK)
         return;

@@ -223,12 +223,12 @@ enum qs_status cli_dry_run(struct cli *cli, const struct qs_store *store, struct
 /* Publishes what is registered in store; a failure is printed and becomes the exit status. */
 void cli_publish_registered(struct cli *cli, struct qs_store *store);
 
-void store_release(struct qs_store **store);
-void snapshot_release(struct qs_snapshot **snapshot);
-void txn_release(struct qs_txn **txn);
-void history_release(struct qs_history **history);
-void settings_release(struct qs_settings **settings);
-void buf_auto_release(struct buf *buf);
+void auto_store(struct qs_store **store);
+void auto_snapshot(struct qs_snapshot **snapshot);
+void auto_txn(struct qs_txn **txn);
+void auto_history(struct qs_history **history);
+void auto_settings(struct qs_settings **settings);
+void auto_buf(struct buf *buf);
 
 /* ---- output (cli/output.c) ---- */
 

@@ -7,7 +7,7 @@
 
 enum qs_status cmd_fsck(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_fsck_report found;
     char digest[DIGEST_TEXT_BYTES];
     (void)count;
@@ -87,7 +87,7 @@ static void repair_json(struct cli *cli, const struct qs_store *store, const str
 
 enum qs_status cmd_repair(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_repair_report found = {0};
     bool apply = cli->given[OPT_YES] != NULL;
     (void)count;
@@ -126,7 +126,7 @@ static long long store_bytes(const struct qs_store *store)
 
 enum qs_status cmd_compact(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     (void)count;
     (void)operands;
     enum qs_status status = cli_open_one(cli, &store, err);
@@ -151,7 +151,7 @@ enum qs_status cmd_compact(struct cli *cli, int count, char **operands, struct q
 
 enum qs_status cmd_backup(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     (void)count;
     enum qs_status status = cli_open_one(cli, &store, err);
     if (status == QS_OK)
@@ -171,7 +171,7 @@ enum qs_status cmd_backup(struct cli *cli, int count, char **operands, struct qs
 
 enum qs_status cmd_restore(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_commit_info info = {0};
     (void)count;
     enum qs_status status = cli_open_one(cli, &store, err);

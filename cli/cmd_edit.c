@@ -48,7 +48,7 @@ static void editing_release(struct editing *editing)
 
 static enum qs_status first_text(struct cli *cli, struct editing *editing, struct qs_error *err)
 {
-    struct qs_snapshot *snapshot AUTO(snapshot_release) = NULL;
+    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
     json_t *document AUTO(value_release) = NULL;
     char *text AUTO_FREE = NULL;
     size_t len = 0;
@@ -155,7 +155,7 @@ static bool is_blank(const char *text)
 
 static void report_unchanged(struct cli *cli, const struct editing *editing)
 {
-    struct qs_snapshot *snapshot AUTO(snapshot_release) = NULL;
+    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
     struct qs_commit_info info = {.generation = editing->base};
     if (qs_snapshot_take(editing->store, &snapshot, NULL) == QS_OK) {
         info.generation = qs_snapshot_generation(snapshot);
@@ -166,7 +166,7 @@ static void report_unchanged(struct cli *cli, const struct editing *editing)
 
 static enum qs_status commit_text(struct cli *cli, struct editing *editing, struct qs_error *err)
 {
-    struct qs_txn *txn AUTO(txn_release) = NULL;
+    struct qs_txn *txn AUTO(auto_txn) = NULL;
     char *text AUTO_FREE = NULL;
     size_t len = 0;
     enum qs_status status = input_read(editing->file, QS_DOCUMENT_MAX_BYTES, &text, &len, err);
@@ -204,7 +204,7 @@ static void show_place(const struct editing *editing, const struct qs_error *err
  * says yes has been told what would be overwritten. */
 static bool ask_again(struct cli *cli, struct editing *editing, const struct qs_error *err)
 {
-    struct qs_snapshot *snapshot AUTO(snapshot_release) = NULL;
+    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
     char answer[8];
     if (cli->json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return false;

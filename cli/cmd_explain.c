@@ -155,7 +155,7 @@ enum qs_status cmd_explain(struct cli *cli, int count, char **operands, struct q
     struct qs_settings_options options = {.root = cli->root,
                                           .wait_ms = cli->read_wait_ms,
                                           .workspace_file = cli->given[OPT_WORKSPACE]};
-    struct qs_settings *settings AUTO(settings_release) = NULL;
+    struct qs_settings *settings AUTO(auto_settings) = NULL;
     struct qs_explanation explanation AUTO(explanation_release) = {0};
     struct qs_key key;
     char path[QS_KEY_TEXT_BYTES];
@@ -184,8 +184,8 @@ enum qs_status cmd_explain(struct cli *cli, int count, char **operands, struct q
 
 static enum qs_status locks_of(struct cli *cli, enum qs_scope scope, json_t *list, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_snapshot *snapshot AUTO(snapshot_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
     char path[QS_KEY_TEXT_BYTES];
     enum qs_status status = cli_open(cli, scope, &store, err);
     if (status == QS_OK)

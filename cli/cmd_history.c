@@ -105,10 +105,10 @@ static enum qs_status diff_sides(struct qs_history *history, int count, char **o
 
 enum qs_status cmd_diff(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_history *history AUTO(history_release) = NULL;
-    struct qs_snapshot *a AUTO(snapshot_release) = NULL;
-    struct qs_snapshot *b AUTO(snapshot_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_history *history AUTO(auto_history) = NULL;
+    struct qs_snapshot *a AUTO(auto_snapshot) = NULL;
+    struct qs_snapshot *b AUTO(auto_snapshot) = NULL;
     struct diff diff = {.cli = cli};
     enum qs_status status = cli_open_one(cli, &store, err);
     if (status == QS_OK)
@@ -131,8 +131,8 @@ enum qs_status cmd_diff(struct cli *cli, int count, char **operands, struct qs_e
 
 enum qs_status cmd_rollback(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_txn *txn AUTO(txn_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_txn *txn AUTO(auto_txn) = NULL;
     uint64_t generation = 0;
     (void)count;
     enum qs_status status = options_number("a generation", operands[0], &generation, err);
@@ -147,7 +147,7 @@ enum qs_status cmd_rollback(struct cli *cli, int count, char **operands, struct 
 
 enum qs_status cmd_purge(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_commit_info info = {0};
     (void)count;
     enum qs_status status = cli_open_one(cli, &store, err);

@@ -71,8 +71,8 @@ struct log_query {
 static enum qs_status log_of(struct cli *cli, enum qs_scope scope, const struct log_query *query,
                              struct entries *entries, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_history *history AUTO(history_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_history *history AUTO(auto_history) = NULL;
     uint64_t taken = 0;
     enum qs_status status = cli_open(cli, scope, &store, err);
     if (status == QS_OK)
@@ -159,8 +159,8 @@ enum qs_status cmd_log(struct cli *cli, int count, char **operands, struct qs_er
 
 enum qs_status cmd_show(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_history *history AUTO(history_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_history *history AUTO(auto_history) = NULL;
     struct qs_record record;
     uint64_t generation = 0;
     (void)count;

@@ -121,7 +121,7 @@ static enum qs_status publish_file(struct cli *cli, const struct qs_target *targ
 
 static enum qs_status register_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     enum qs_publish_outcome outcome;
     enum qs_status status = open_register(cli, &store, err);
     if (status == QS_OK)
@@ -137,7 +137,7 @@ static enum qs_status register_file(struct cli *cli, const struct qs_target *tar
 
 static enum qs_status adopt_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_adopt_options options = {.message = cli->given[OPT_MESSAGE],
                                        .wait_ms = cli->wait_ms,
                                        .flags = publish_flags(cli)};
@@ -211,7 +211,7 @@ static enum qs_status check_file(struct cli *cli, const struct qs_target *target
 
 static enum qs_status list_scope(struct cli *cli, enum qs_scope scope, json_t *list, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_target_list targets AUTO(qs_target_list_release) = {0};
     enum qs_status status = cli_open(cli, scope, &store, err);
     if (status == QS_OK)
@@ -249,7 +249,7 @@ static enum qs_status list_files(struct cli *cli, struct qs_error *err)
 
 static enum qs_status remove_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_commit_info info = {0};
     enum qs_status status = open_register(cli, &store, err);
     if (status == QS_OK)

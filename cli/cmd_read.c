@@ -15,7 +15,7 @@ static void print_value(struct cli *cli, const struct view *view, const char *pa
         json_t *report = json_object();
         put(cli, report, "key", json_words(path));
         put(cli, report, "value", json_incref(value));
-        view_put_source(cli, view, report);
+        view_put_source(cli, view, path, report);
         out_json(cli, report);
     } else if (json_is_string(value)) {
         buf_add(&cli->out, json_string_value(value), json_string_length(value));
@@ -149,7 +149,7 @@ static void list_json(struct cli *cli, const struct view *view, const struct lea
             put(cli, settings, qs_key_format(leaf->key.data, leaf->key.len, path, sizeof path),
                 json_canonical(leaf->value.data, leaf->value.len));
     }
-    view_put_source(cli, view, report);
+    view_put_source(cli, view, NULL, report);
     put(cli, report, keys_only ? "keys" : "settings", settings);
     out_json(cli, report);
 }

@@ -134,7 +134,7 @@ static enum qs_status take_assignments(const struct cli *cli, int count, char **
 static enum qs_status set_all(struct qs_txn *txn, const struct assignments *list, struct qs_error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
-        struct buf text AUTO(buf_auto_release) = {0};
+        struct buf text AUTO(auto_buf) = {0};
         enum qs_status status = value_encode(list->items[i].value, &text, err);
         if (status == QS_OK)
             status = qs_txn_set(txn, list->items[i].path, text.data, text.len, err);
@@ -162,8 +162,8 @@ static void print_stored(struct cli *cli, const struct assignments *list)
 enum qs_status cmd_set(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     struct assignments list AUTO(assignments_release) = {0};
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_txn *txn AUTO(txn_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_txn *txn AUTO(auto_txn) = NULL;
     enum qs_status status = take_assignments(cli, count, operands, &list, err);
     if (status == QS_OK)
         status = cli_begin(cli, &store, &txn, err);

@@ -36,7 +36,7 @@ static enum qs_status watching_add(struct cli *cli, struct watching *watching, e
                                    struct qs_error *err)
 {
     struct watched *item = &watching->items[watching->count];
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     enum qs_status status = cli_open(cli, scope, &store, err);
     if (status == QS_OK)
         status = qs_watch_open(store, from, &item->watch, err);

@@ -9,7 +9,7 @@ enum qs_status cmd_init(struct cli *cli, int count, char **operands, struct qs_e
     struct qs_init_options options = {.require_policy = cli->given[OPT_REQUIRE_POLICY] != NULL,
                                       .no_require_store = cli->given[OPT_NO_REQUIRE] != NULL,
                                       .message = cli->given[OPT_MESSAGE]};
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     (void)count;
     (void)operands;
     enum qs_status status = cli_open_one(cli, &store, err);
@@ -40,8 +40,8 @@ enum qs_status cmd_init(struct cli *cli, int count, char **operands, struct qs_e
 /* require --policy: a flag in the store, by a commit. */
 static enum qs_status require_policy(struct cli *cli, bool required, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_txn *txn AUTO(txn_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_txn *txn AUTO(auto_txn) = NULL;
     enum qs_status status = cli_begin(cli, &store, &txn, err);
     if (status == QS_OK)
         status = qs_txn_require_policy(txn, required, err);
@@ -51,7 +51,7 @@ static enum qs_status require_policy(struct cli *cli, bool required, struct qs_e
 enum qs_status cmd_require(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     bool required = cli->given[OPT_OFF] == NULL;
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     (void)count;
     (void)operands;
     if (cli->given[OPT_POLICY])
@@ -78,8 +78,8 @@ typedef enum qs_status key_call(struct qs_txn *txn, const char *key, struct qs_e
 /* One call for each operand, all in one transaction. */
 static enum qs_status each_key(struct cli *cli, int count, char **operands, key_call *call, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_txn *txn AUTO(txn_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_txn *txn AUTO(auto_txn) = NULL;
     enum qs_status status = cli_begin(cli, &store, &txn, err);
     for (int i = 0; status == QS_OK && i < count; i++) {
         status = call(txn, operands[i], err);
@@ -106,8 +106,8 @@ enum qs_status cmd_unlock(struct cli *cli, int count, char **operands, struct qs
 
 enum qs_status cmd_apply(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_txn *txn AUTO(txn_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_txn *txn AUTO(auto_txn) = NULL;
     enum qs_text_format format;
     char *text AUTO_FREE = NULL;
     size_t len = 0;

@@ -143,10 +143,26 @@ static void dry_run_json(struct cli *cli, const struct qs_store *store, struct q
     out_json(cli, report);
 }
 
+/* What a commit would check of the whole. */
+static enum qs_status check_whole(const struct qs_store *store, struct qs_txn *txn, struct qs_error *err)
+{
+    char *text AUTO_FREE = NULL;
+    size_t len = 0;
+    json_t *document AUTO(value_release) = NULL;
+    enum qs_status status = qs_txn_get(txn, NULL, &text, &len, err);
+    if (status == QS_OK)
+        status = value_decode(text, len, &document, err);
+    if (status == QS_OK)
+        status = schema_check_document(document, NULL, schema_flags_of(qs_store_scope(store)), err);
+    return status;
+}
+
 enum qs_status cli_dry_run(struct cli *cli, const struct qs_store *store, struct qs_txn *txn, struct qs_error *err)
 {
     size_t count = 0;
-    enum qs_status status = qs_txn_changes(txn, &count, err);
+    enum qs_status status = check_whole(store, txn, err);
+    if (status == QS_OK)
+        status = qs_txn_changes(txn, &count, err);
     if (status != QS_OK)
         return status;
     if (cli->json) {

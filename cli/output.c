@@ -60,7 +60,7 @@ json_t *json_words(const char *text)
     size_t len = strlen(text), bad = 0;
     if (utf8_valid(text, len, &bad))
         return json_stringn(text, len);
-    struct buf clean AUTO(buf_auto_release) = {0};
+    struct buf clean AUTO(auto_buf) = {0};
     while (len > 0 && !utf8_valid(text, len, &bad)) {
         buf_add(&clean, text, bad);
         buf_add_str(&clean, "\xef\xbf\xbd");
@@ -180,8 +180,8 @@ static json_t *words_or_null(const char *text)
 
 static void report_json(const struct qs_error *err, const char *advice)
 {
-    struct buf what AUTO(buf_auto_release) = {0};
-    struct buf text AUTO(buf_auto_release) = {0};
+    struct buf what AUTO(auto_buf) = {0};
+    struct buf text AUTO(auto_buf) = {0};
     error_what(err, &what);
     if (advice)
         buf_printf(&what, "; %s", advice);
@@ -204,7 +204,7 @@ static void report_json(const struct qs_error *err, const char *advice)
 void report_error(const struct cli *cli, const struct qs_error *err)
 {
     const char *advice = err->advice[0] ? err->advice : usual_advice(cli, err);
-    struct buf text AUTO(buf_auto_release) = {0};
+    struct buf text AUTO(auto_buf) = {0};
     if (cli->json) {
         report_json(err, advice);
         return;
@@ -223,7 +223,7 @@ void report_error(const struct cli *cli, const struct qs_error *err)
 void warn(const struct cli *cli, const char *path, const char *format, ...)
 {
     char *message AUTO_FREE = NULL;
-    struct buf text AUTO(buf_auto_release) = {0};
+    struct buf text AUTO(auto_buf) = {0};
     va_list args;
     va_start(args, format);
     if (vasprintf(&message, format, args) < 0)
@@ -245,7 +245,7 @@ void warn(const struct cli *cli, const char *path, const char *format, ...)
     write_error_text(&text);
 }
 
-void buf_auto_release(struct buf *buf)
+void auto_buf(struct buf *buf)
 {
     buf_release(buf);
 }

@@ -33,8 +33,8 @@ static bool contains(const json_t *effective, const json_t *ours)
 /* Does the store hold something at, below or above key, or a lock over it? */
 static bool concerns(struct cli *cli, enum qs_scope scope, const struct qs_key *key, bool *ret_lock)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_snapshot *snapshot AUTO(snapshot_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
     struct qs_bytes name, value;
     if (cli_open(cli, scope, &store, NULL) != QS_OK || qs_snapshot_take(store, &snapshot, NULL) != QS_OK)
         return false;
@@ -67,7 +67,7 @@ static void blame_scope(struct cli *cli, enum qs_scope mine, const struct qs_key
 void warn_overridden(struct cli *cli, const struct qs_store *store, const char *path, const json_t *value)
 {
     struct qs_settings_options options = {.root = cli->root, .wait_ms = cli->read_wait_ms};
-    struct qs_settings *settings AUTO(settings_release) = NULL;
+    struct qs_settings *settings AUTO(auto_settings) = NULL;
     struct qs_error err = {0};
     struct qs_key key;
     char *text AUTO_FREE = NULL;

@@ -6,27 +6,27 @@
 #include <stdio.h>
 #include <string.h>
 
-void store_release(struct qs_store **store)
+void auto_store(struct qs_store **store)
 {
     qs_store_close(*store);
 }
 
-void snapshot_release(struct qs_snapshot **snapshot)
+void auto_snapshot(struct qs_snapshot **snapshot)
 {
     qs_snapshot_unref(*snapshot);
 }
 
-void txn_release(struct qs_txn **txn)
+void auto_txn(struct qs_txn **txn)
 {
     qs_txn_free(*txn);
 }
 
-void history_release(struct qs_history **history)
+void auto_history(struct qs_history **history)
 {
     qs_history_close(*history);
 }
 
-void settings_release(struct qs_settings **settings)
+void auto_settings(struct qs_settings **settings)
 {
     qs_settings_close(*settings);
 }
@@ -74,14 +74,14 @@ enum qs_status cli_open_one(struct cli *cli, struct qs_store **ret_store, struct
 
 enum qs_status cli_snapshot(struct cli *cli, struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     enum qs_status status = cli_open_one(cli, &store, err);
     return status == QS_OK ? qs_snapshot_take(store, ret_snapshot, err) : status;
 }
 
 enum qs_status cli_begin(struct cli *cli, struct qs_store **ret_store, struct qs_txn **ret_txn, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
     enum qs_status status = cli_open_one(cli, &store, err);
     if (status == QS_OK)
         status = qs_txn_begin(store, cli->wait_ms, ret_txn, err);

@@ -4,8 +4,8 @@
 
 enum qs_status view_at(struct cli *cli, const char *generation, struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
-    struct qs_store *store AUTO(store_release) = NULL;
-    struct qs_history *history AUTO(history_release) = NULL;
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_history *history AUTO(auto_history) = NULL;
     uint64_t number = 0;
     enum qs_status status = options_number("a generation", generation, &number, err);
     if (status == QS_OK)
@@ -55,13 +55,17 @@ enum qs_status view_json(const struct view *view, const char *key, char **ret_te
     return qs_settings_json(view->settings, key, ret_text, ret_len, err);
 }
 
-void view_put_source(struct cli *cli, const struct view *view, json_t *report)
+void view_put_source(struct cli *cli, const struct view *view, const char *key, json_t *report)
 {
+    int winner = -1;
+    uint64_t generation = 0;
+    const char *scope = "effective";
     if (view->snapshot) {
-        put(cli, report, "scope", json_string(qs_scope_name(qs_snapshot_scope(view->snapshot))));
-        put(cli, report, "generation", json_integer((json_int_t)qs_snapshot_generation(view->snapshot)));
-    } else {
-        put(cli, report, "scope", json_string("effective"));
-        put(cli, report, "generation", json_null());
+        scope = qs_scope_name(qs_snapshot_scope(view->snapshot));
+        generation = qs_snapshot_generation(view->snapshot);
+    } else if (key && qs_settings_origin(view->settings, key, &winner, &generation, NULL) == QS_OK && winner >= 0) {
+        scope = qs_layer_name((enum qs_layer)winner);
     }
+    put(cli, report, "scope", json_string(scope));
+    put(cli, report, "generation", generation ? json_integer((json_int_t)generation) : json_null());
 }

@@ -19,8 +19,9 @@ void view_release(struct view *view);
 enum qs_status view_json(const struct view *view, const char *key, char **ret_text, size_t *ret_len,
                          struct qs_error *err) QS_MUST_USE;
 
-/* {..., scope, generation}: the store's, or "effective" and null. */
-void view_put_source(struct cli *cli, const struct view *view, json_t *report);
+/* {..., scope, generation}: the store's. Of effective settings those of the layer whose value stands at key;
+ * "effective" and null where several contribute, or key is NULL. */
+void view_put_source(struct cli *cli, const struct view *view, const char *key, json_t *report);
 
 /* One store as of a generation. */
 enum qs_status view_at(struct cli *cli, const char *generation, struct qs_snapshot **ret_snapshot,

@@ -20,6 +20,7 @@ struct explaining {
     enum merge_verdict verdicts[QS_LAYER_COUNT]; /* of what is set: MERGE_COUNTS if any part of it counts */
     enum qs_layer binding;                       /* the layer whose lock silenced another */
     const json_t *effective;
+    bool without_history; /* who set it when is not asked */
     struct qs_explanation *into;
 };
 
@@ -143,7 +144,7 @@ static enum qs_status explain_layer(struct explaining *explaining, enum qs_layer
     if (status || into->state != QS_LAYER_SET)
         return status;
     if (!workspace)
-        return explain_setter(explaining, layer, err);
+        return explaining->without_history ? QS_OK : explain_setter(explaining, layer, err);
     unsigned column;
     doc_locate(settings->workspace, &explaining->key, true, &into->line, &column);
     return QS_OK;
@@ -258,11 +259,11 @@ static void explain_reason(struct explaining *explaining)
         say(explaining->into, "the execution policy is what the scopes allow in common: see qsettings policy");
 }
 
-enum qs_status qs_settings_explain(struct qs_settings *settings, const char *key,
-                                   struct qs_explanation *ret_explanation, struct qs_error *err)
+static enum qs_status explain(struct qs_settings *settings, const char *key, bool without_history,
+                              struct qs_explanation *ret_explanation, struct qs_error *err)
 {
     AUTO(qs_explanation_release) struct qs_explanation explanation = {.winner = -1};
-    struct explaining explaining = {.settings = settings, .into = &explanation};
+    struct explaining explaining = {.settings = settings, .without_history = without_history, .into = &explanation};
     enum qs_status status = qs_key_parse(key, &explaining.key, err);
     for (int layer = 0; layer < QS_LAYER_COUNT && !status; layer++)
         status = explain_layer(&explaining, (enum qs_layer)layer, err);
@@ -278,5 +279,23 @@ enum qs_status qs_settings_explain(struct qs_settings *settings, const char *key
         return status;
     *ret_explanation = explanation;
     explanation = (struct qs_explanation){0};
+    return QS_OK;
+}
+
+enum qs_status qs_settings_explain(struct qs_settings *settings, const char *key,
+                                   struct qs_explanation *ret_explanation, struct qs_error *err)
+{
+    return explain(settings, key, false, ret_explanation, err);
+}
+
+enum qs_status qs_settings_origin(struct qs_settings *settings, const char *key, int *ret_winner,
+                                  uint64_t *ret_generation, struct qs_error *err)
+{
+    AUTO(qs_explanation_release) struct qs_explanation explanation = {0};
+    enum qs_status status = explain(settings, key, true, &explanation, err);
+    if (status)
+        return status;
+    *ret_winner = explanation.winner;
+    *ret_generation = explanation.winner < 0 ? 0 : explanation.layers[explanation.winner].generation;
     return QS_OK;
 }

@@ -69,6 +69,10 @@ struct qs_explanation {
 /* Release with qs_explanation_release. Errors: QS_INVALID (path), those of qs_history_open. */
 QS_API enum qs_status qs_settings_explain(struct qs_settings *settings, const char *key,
                                           struct qs_explanation *ret_explanation, struct qs_error *err) QS_MUST_USE;
+/* Whose value stands at key, without asking the history: the winner as in an explanation (-1: none, or merged from
+ * several) and its generation (0: none, or the workspace). Errors: QS_INVALID (path), QS_IO. */
+QS_API enum qs_status qs_settings_origin(struct qs_settings *settings, const char *key, int *ret_winner,
+                                         uint64_t *ret_generation, struct qs_error *err) QS_MUST_USE;
 QS_API void qs_explanation_release(struct qs_explanation *explanation);
 
 #ifdef __cplusplus
