@@ -47,10 +47,13 @@ until_unconfined() {
     jq -e '.unconfined == 0 and .refused == 0 and .confined == 3000' <<<"$output"
 }
 
+# 100,000 reads; a tenth under a sanitizer, which makes each of them ten times as slow.
 @test "with_the_store_no_session_in_100000_starts_unconfined_or_is_refused" {
-    run -0 --separate-stderr "$qstress" sessions --backend qsettings --starts 100000 --writers 2 --json
+    local starts=100000
+    [[ $QS_BUILD == */build ]] || starts=10000
+    run -0 --separate-stderr "$qstress" sessions --backend qsettings --starts "$starts" --writers 2 --json
     echo "$output"
-    jq -e '.unconfined == 0 and .refused == 0 and .confined == 100000 and .saves > 0 and .errors == 0' <<<"$output"
+    jq -e ".unconfined == 0 and .refused == 0 and .confined == $starts and .saves > 0 and .errors == 0" <<<"$output"
 }
 
 @test "with_the_store_reading_twice_is_no_worse" {

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# The long run of qstress: each backend under each harness, one table. STRESS_* in tools/stress.sh say how long.
+
+.PHONY: stress
+stress: all ## each backend under each harness, in one table (an hour; needs root)
+	@sh tools/deps.sh
+	@bash tools/stress.sh $(OUT) $(HARNESS)
