@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of the system call filter. */
+#include "sandbox/filter.h"
+
+#include "store/cleanup.h"
+#include "store/error.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define INT_MASK          UINT64_C(0xffffffff)
+#define SOCKET_TYPE_MASK  UINT64_C(0xf) /* the rest are SOCK_CLOEXEC and SOCK_NONBLOCK: net/socket.c */
+#define FAMILY_MAX        64            /* AF_MAX is 46 in Linux 6.18; above it the kernel itself refuses */
+#define TIOCSTI_REQUEST   0x5412
+#define TIOCLINUX_REQUEST 0x541c
+
+/* Denied with EPERM whatever the arguments. Where a kernel lacks one, libseccomp's number is simply never called. */
+static const char *const denied[] = {
+    /* mounts */
+    "mount",
+    "umount2",
+    "pivot_root",
+    "chroot",
+    "open_tree",
+    "open_tree_attr",
+    "move_mount",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+    "swapon",
+    "swapoff",
+    "quotactl",
+    "quotactl_fd",
+    /* namespaces */
+    "unshare",
+    "setns",
+    /* the kernel's inside */
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "kexec_load",
+    "kexec_file_load",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "iopl",
+    "ioperm",
+    "reboot",
+    "syslog",
+    "acct",
+    "lookup_dcookie",
+    "fanotify_init",
+    "vhangup",
+    "nfsservctl",
+    "uselib",
+    "_sysctl",
+    /* keys */
+    "add_key",
+    "request_key",
+    "keyctl",
+    /* the clock */
+    "settimeofday",
+    "clock_settime",
+    "adjtimex",
+    "clock_adjtime",
+    "stime",
+    /* a second way into files and sockets, past this filter */
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+    "open_by_handle_at",
+};
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static void release_context(scmp_filter_ctx *context)
+{
+    if (*context)
+        seccomp_release(*context);
+}
+
+static int deny(scmp_filter_ctx context, int error, const char *name)
+{
+    int number = seccomp_syscall_resolve_name(name);
+    if (number == __NR_SCMP_ERROR)
+        return 0; /* no such call on this architecture, or newer than this libseccomp */
+    return seccomp_rule_add(context, SCMP_ACT_ERRNO((uint32_t)error), number, 0);
+}
+
+static int deny_if(scmp_filter_ctx context, int number, struct scmp_arg_cmp compare)
+{
+    return seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), number, 1, compare);
+}
+
+static int rules_calls(scmp_filter_ctx context)
+{
+    int code = 0;
+    for (size_t i = 0; i < COUNT(denied) && code == 0; i++)
+        code = deny(context, EPERM, denied[i]);
+    /* clone3 hides its flags behind a pointer: a program that gets ENOSYS falls back to clone. */
+    return code ? code : deny(context, ENOSYS, "clone3");
+}
+
+static int rules_namespaces(scmp_filter_ctx context)
+{
+    /* A time namespace cannot be had by clone: its bit is part of the exit signal there. */
+    static const uint64_t flags[] = {CLONE_NEWNS,  CLONE_NEWUTS, CLONE_NEWIPC,   CLONE_NEWUSER,
+                                     CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWCGROUP};
+    int code = 0;
+    for (size_t i = 0; i < COUNT(flags) && code == 0; i++)
+        code = deny_if(context, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, flags[i], flags[i]));
+    return code;
+}
+
+static int rules_terminal(scmp_filter_ctx context)
+{
+    int code = deny_if(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, INT_MASK, TIOCSTI_REQUEST));
+    return code ? code : deny_if(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, INT_MASK, TIOCLINUX_REQUEST));
+}
+
+/* personality(0xffffffff) asks and changes nothing. The 64-bit comparison denies more here than needed, never less. */
+static int rules_personality(scmp_filter_ctx context)
+{
+    return deny_if(context, SCMP_SYS(personality), SCMP_A0(SCMP_CMP_NE, INT_MASK));
+}
+
+static bool family_allowed(int family, enum qs_unix_sockets unix_sockets)
+{
+    if (family == AF_UNIX)
+        return unix_sockets != QS_UNIX_BLOCKED;
+    return family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
+}
+
+static int rules_sockets(scmp_filter_ctx context, enum qs_unix_sockets unix_sockets)
+{
+    int code = 0;
+    for (int family = 0; family < FAMILY_MAX && code == 0; family++)
+        if (!family_allowed(family, unix_sockets))
+            code = deny_if(context, SCMP_SYS(socket), SCMP_A0(SCMP_CMP_MASKED_EQ, INT_MASK, (uint64_t)family));
+    /* Of netlink only routing, which address look-ups read. */
+    if (code == 0)
+        code = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2,
+                                SCMP_A0(SCMP_CMP_MASKED_EQ, INT_MASK, AF_NETLINK), SCMP_A2(SCMP_CMP_NE, 0));
+    /* A datagram pair can send to any path; a stream pair cannot (unix(7)). */
+    for (uint64_t type = 0; type <= SOCKET_TYPE_MASK && code == 0 && unix_sockets == QS_UNIX_BLOCKED; type++)
+        if (type != SOCK_STREAM)
+            code = deny_if(context, SCMP_SYS(socketpair), SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE_MASK, type));
+    return code;
+}
+
+static int rules(scmp_filter_ctx context, enum qs_unix_sockets unix_sockets)
+{
+    int code = seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (code == 0)
+        code = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree: fewer steps for each call */
+    if (code == 0)
+        code = rules_calls(context);
+    if (code == 0)
+        code = rules_namespaces(context);
+    if (code == 0)
+        code = rules_terminal(context);
+    if (code == 0)
+        code = rules_personality(context);
+    return code ? code : rules_sockets(context, unix_sockets);
+}
+
+enum qs_status filter_make(enum qs_unix_sockets unix_sockets, struct buf *out, struct qs_error *err)
+{
+    AUTO(release_context) scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+    AUTO_FD int fd = memfd_create("filter", MFD_CLOEXEC);
+    if (!context || fd < 0)
+        return error_set(err, QS_IO, "cannot begin the system call filter");
+    int code = rules(context, unix_sockets);
+    if (code == 0)
+        code = seccomp_export_bpf(context, fd);
+    if (code != 0)
+        return error_sys(err, QS_IO, -code, "cannot make the system call filter");
+    off_t len = lseek(fd, 0, SEEK_END);
+    AUTO_FREE char *program = len > 0 ? malloc((size_t)len) : NULL;
+    if (!program || pread(fd, program, (size_t)len, 0) != (ssize_t)len)
+        return error_set(err, QS_IO, "cannot read the system call filter back");
+    buf_add(out, program, (size_t)len);
+    return out->failed ? error_set(err, QS_IO, "out of memory") : QS_OK;
+}

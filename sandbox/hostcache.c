@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Build caches: which ones there are, and the private directories that stand in for them, one set for each workspace.
+ */
+#include "sandbox/hostcache.h"
+
+#include "sandbox/state.h"
+#include "store/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Where each tool keeps its cache, by its own documentation: pip, go build and most others below ~/.cache; npm in
+ * ~/.npm; cargo in two directories of CARGO_HOME; go's modules in GOPATH/pkg/mod. */
+static const struct {
+    const char *name, *place, *variable;
+    const char *value; /* below the private base, what variable gets; more than one cache may share it */
+} table[] = {
+    {"cache", "~/.cache", "XDG_CACHE_HOME", "cache"},
+    {"npm", "~/.npm", "npm_config_cache", "npm"},
+    {"cargo/registry", "~/.cargo/registry", "CARGO_HOME", "cargo"},
+    {"cargo/git", "~/.cargo/git", "CARGO_HOME", "cargo"},
+    {"go-mod", "~/go/pkg/mod", "GOMODCACHE", "go-mod"},
+};
+#define TABLE_COUNT (sizeof table / sizeof table[0])
+
+/* A fact for a directory that is open already; takes fd and path over. */
+static void fact_of(int fd, char *path, struct path_fact *fact)
+{
+    struct stat st = {0};
+    (void)fstat(fd, &st);
+    *fact = (struct path_fact){.fd = fd,
+                               .path = path,
+                               .kind = PATH_DIR,
+                               .dev = st.st_dev,
+                               .ino = st.st_ino,
+                               .uid = st.st_uid,
+                               .mode = st.st_mode};
+}
+
+static enum qs_status open_private(const struct facts_request *request, const struct host_facts *facts,
+                                   const char *name, struct path_fact *fact, struct qs_error *err)
+{
+    const struct state_place place = {.home = facts->home.path, .root = request->root, .uid = facts->uid};
+    char workspace[STATE_WORKSPACE_BYTES], whole[256];
+    state_workspace_name(facts->roots[0].place.path, workspace);
+    (void)snprintf(whole, sizeof whole, "caches/%s%s%s", workspace, name ? "/" : "", name ? name : "");
+    int fd = -1;
+    char *path = NULL;
+    enum qs_status status = state_open(&place, whole, request->make_caches, &fd, &path, err);
+    if (status == QS_ABSENT)
+        return QS_OK;
+    if (status == QS_OK)
+        fact_of(fd, path, fact);
+    return status;
+}
+
+static enum qs_status look_one(const struct facts_request *request, struct host_facts *facts, size_t i,
+                               struct qs_error *err)
+{
+    struct cache_fact *cache = &facts->caches[facts->cache_count++];
+    *cache =
+        (struct cache_fact){.name = table[i].value, .variable = table[i].variable, .place.fd = -1, .source.fd = -1};
+    enum qs_status status = path_look(table[i].place, facts->home.path, false, &cache->place, err);
+    if (status == QS_OK && cache->place.kind != PATH_DIR && cache->place.kind != PATH_ABSENT)
+        status = error_set(err, QS_INVALID, "%s is not a directory", cache->place.path);
+    if (status == QS_OK)
+        status = open_private(request, facts, table[i].name, &cache->source, err);
+    return status;
+}
+
+enum qs_status caches_look(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    facts->caches = calloc(TABLE_COUNT, sizeof *facts->caches);
+    if (!facts->caches)
+        return error_set(err, QS_IO, "out of memory");
+    enum qs_status status = open_private(request, facts, NULL, &facts->cache_base, err);
+    for (size_t i = 0; i < TABLE_COUNT && status == QS_OK; i++)
+        status = look_one(request, facts, i, err);
+    return status;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collecting the host facts: who runs, where, and each path that the policy names. */
+#include "sandbox/hostfacts.h"
+
+#include "sandbox/hostcache.h"
+#include "sandbox/hostguard.h"
+#include "sandbox/hostsocket.h"
+#include "sandbox/sys.h"
+#include "store/cleanup.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static enum qs_status no_memory(struct qs_error *err)
+{
+    return error_set(err, QS_IO, "out of memory");
+}
+
+void host_facts_release(struct host_facts *facts)
+{
+    free(facts->user);
+    free(facts->shell);
+    free(facts->cwd);
+    free(facts->executable);
+    free(facts->kernel);
+    path_fact_release(&facts->home);
+    for (size_t i = 0; i < facts->root_count; i++) {
+        path_fact_release(&facts->roots[i].place);
+        git_fact_release(&facts->roots[i].git);
+        path_facts_release(&facts->roots[i].guarded);
+    }
+    free(facts->roots);
+    path_facts_release(&facts->hidden);
+    path_facts_release(&facts->stores);
+    path_facts_release(&facts->sockets);
+    path_facts_release(&facts->devices);
+    path_facts_release(&facts->host_sockets);
+    path_fact_release(&facts->resolv);
+    for (size_t i = 0; i < facts->cache_count; i++) {
+        path_fact_release(&facts->caches[i].place);
+        path_fact_release(&facts->caches[i].source);
+    }
+    free(facts->caches);
+    path_fact_release(&facts->cache_base);
+    *facts = (struct host_facts){.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1};
+}
+
+/* ---- the runner ---- */
+
+static enum qs_status look_user(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    facts->uid = geteuid();
+    facts->gid = getegid();
+    if (getuid() != facts->uid || getgid() != facts->gid)
+        return error_set(err, QS_UNTRUSTED,
+                         "real and effective user differ; this program is not to be run set-user-ID");
+    struct passwd entry, *found = NULL;
+    char space[16384];
+    int code = getpwuid_r(facts->uid, &entry, space, sizeof space, &found);
+    if (code != 0 || !found)
+        return error_set(err, QS_IO, "the password database has no entry for uid %u", (unsigned)facts->uid);
+    facts->user = strdup(entry.pw_name);
+    facts->shell = strdup(entry.pw_shell[0] ? entry.pw_shell : "/bin/sh");
+    if (!facts->user || !facts->shell)
+        return no_memory(err);
+    enum qs_status status = path_look(request->home ? request->home : entry.pw_dir, "/", false, &facts->home, err);
+    if (status == QS_OK && facts->home.kind != PATH_DIR)
+        status = error_set(err, QS_INVALID, "the home directory %s does not exist", entry.pw_dir);
+    return status;
+}
+
+static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
+{
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (len <= 0)
+        return error_sys(err, QS_IO, errno, "cannot find this program through /proc/self/exe");
+    path[len] = '\0';
+    struct utsname name;
+    (void)uname(&name);
+    facts->executable = strdup(path);
+    facts->kernel = strdup(name.release);
+    facts->landlock_abi = sys_landlock_abi();
+    AUTO(path_fact_release) struct path_fact var_tmp = {.fd = -1}, run = {.fd = -1};
+    enum qs_status status = path_look_itself("/var/tmp", &var_tmp, NULL);
+    facts->has_var_tmp = status == QS_OK && var_tmp.kind == PATH_DIR;
+    status = path_look_itself("/run", &run, NULL);
+    facts->has_run = status == QS_OK && run.kind == PATH_DIR;
+    if (!facts->executable || !facts->kernel)
+        return no_memory(err);
+    return path_look("/etc/resolv.conf", "/", true, &facts->resolv, err);
+}
+
+/* ---- roots ---- */
+
+static enum qs_status guard_root(const struct qs_policy *policy, struct root_fact *root, struct qs_error *err)
+{
+    enum qs_status status = git_look(&root->place, &root->git, err);
+    for (size_t i = 0; i < policy->protected_paths.count && status == QS_OK; i++) {
+        const char *name = policy->protected_paths.items[i];
+        /* In a linked worktree .git is a file: what git needs is guarded by git_look. */
+        if (strncmp(name, ".git/", 5) == 0 && root->git.dot_git.kind != PATH_DIR)
+            continue;
+        AUTO_FREE char *path = path_join(root->place.path, name);
+        status = path ? guard_path(path, &root->guarded, err) : no_memory(err);
+    }
+    return status;
+}
+
+static enum qs_status look_root(const struct facts_request *request, struct host_facts *facts, const char *given,
+                                struct qs_error *err)
+{
+    struct root_fact *root = &facts->roots[facts->root_count++];
+    *root = (struct root_fact){.place.fd = -1, .git.dot_git.fd = -1};
+    enum qs_status status = path_look(given, facts->home.path, true, &root->place, err);
+    if (status != QS_OK)
+        return status;
+    if (root->place.kind == PATH_ABSENT)
+        return error_set(err, QS_INVALID, "the writable root %s does not exist", given);
+    if (root->place.kind != PATH_DIR)
+        return error_set(err, QS_INVALID, "the writable root %s is not a directory", given);
+    if (request->policy->filesystem == QS_FS_READ_ONLY)
+        return QS_OK; /* nothing to guard where nothing is writable */
+    return guard_root(request->policy, root, err);
+}
+
+static char *absolute(const char *path)
+{
+    if (path && path[0] == '/')
+        return strdup(path);
+    AUTO_FREE char *here = getcwd(NULL, 0);
+    if (!here)
+        return NULL;
+    return path ? path_join(here, path) : STEAL(here);
+}
+
+static enum qs_status look_roots(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    const struct qs_list *listed = &request->policy->writable_roots;
+    bool writable = request->policy->filesystem == QS_FS_WORKSPACE_WRITE;
+    facts->roots = calloc(1 + listed->count, sizeof *facts->roots);
+    AUTO_FREE char *workspace = absolute(request->workspace);
+    if (!facts->roots)
+        return no_memory(err);
+    if (!workspace)
+        return error_sys(err, QS_USAGE, errno, "cannot tell the current directory");
+    enum qs_status status = look_root(request, facts, workspace, err);
+    if (status != QS_OK && facts->roots[0].place.kind != PATH_DIR && status == QS_INVALID)
+        return error_set(err, QS_USAGE, "the workspace %s is not a directory that can be reached", workspace);
+    for (size_t i = 0; i < listed->count && status == QS_OK && writable; i++)
+        status = look_root(request, facts, listed->items[i], err);
+    return status;
+}
+
+static enum qs_status look_cwd(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    AUTO_FREE char *given = absolute(request->cwd ? request->cwd : request->workspace);
+    AUTO(path_fact_release) struct path_fact fact = {.fd = -1};
+    if (!given)
+        return error_sys(err, QS_USAGE, errno, "cannot tell the current directory");
+    enum qs_status status = path_look(given, "/", false, &fact, err);
+    if (status != QS_OK)
+        return status;
+    if (fact.kind != PATH_DIR)
+        return error_set(err, QS_USAGE, "%s is not a directory", given);
+    facts->cwd = STEAL(fact.path);
+    return QS_OK;
+}
+
+/* ---- lists of paths ---- */
+
+static enum qs_status look_list(const struct qs_list *list, const struct host_facts *host, bool keep_fd,
+                                struct path_facts *facts, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < list->count && status == QS_OK; i++) {
+        struct path_fact fact = {.fd = -1};
+        status = path_look(list->items[i], host->home.path, keep_fd, &fact, err);
+        if (status != QS_OK)
+            break;
+        if (fact.kind == PATH_ABSENT)
+            path_fact_release(&fact);
+        else if (!path_facts_add(facts, &fact))
+            status = no_memory(err);
+    }
+    return status;
+}
+
+static enum qs_status look_stores(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    char *fixed[] = {(char *)"/etc/qsettings", (char *)"~/.config/qsettings", (char *)"~/.local/state/qsettings"};
+    struct qs_list places = {.items = fixed, .count = 3};
+    enum qs_status status = look_list(&places, facts, false, &facts->stores, err);
+    if (status != QS_OK || !request->root)
+        return status;
+    char *root[] = {(char *)request->root};
+    struct qs_list extra = {.items = root, .count = 1};
+    return look_list(&extra, facts, false, &facts->stores, err);
+}
+
+static enum qs_status collect(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    const struct qs_policy *policy = request->policy;
+    enum qs_status status = look_user(request, facts, err);
+    if (status == QS_OK)
+        status = look_self(facts, err);
+    if (status == QS_OK)
+        status = look_roots(request, facts, err);
+    if (status == QS_OK)
+        status = look_cwd(request, facts, err);
+    if (status == QS_OK)
+        status = look_list(&policy->hidden_paths, facts, false, &facts->hidden, err);
+    if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
+        status = look_list(&policy->sockets, facts, true, &facts->sockets, err);
+    if (status == QS_OK)
+        status = look_list(&policy->devices, facts, true, &facts->devices, err);
+    if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
+        status = host_sockets_look("/proc/net/unix", &facts->host_sockets, err);
+    if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE && policy->caches == QS_CACHES_PRIVATE)
+        status = caches_look(request, facts, err);
+    if (status == QS_OK)
+        status = look_stores(request, facts, err);
+    return status;
+}
+
+enum qs_status host_facts_collect(const struct facts_request *request, struct host_facts *ret_facts,
+                                  struct qs_error *err)
+{
+    struct host_facts facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1};
+    enum qs_status status = collect(request, &facts, err);
+    if (status != QS_OK) {
+        host_facts_release(&facts);
+        return status;
+    }
+    *ret_facts = facts;
+    return QS_OK;
+}

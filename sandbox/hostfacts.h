@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Host facts: all that a plan needs to know about the machine, looked at once, by this module alone. What follows
+ * (plan, environment, bubblewrap's arguments) is pure and works on these facts.
+ */
+#ifndef SANDBOX_HOSTFACTS_H
+#define SANDBOX_HOSTFACTS_H
+
+#include "qsettings/policy.h"
+#include "sandbox/hostpath.h"
+
+enum checkout {
+    CHECKOUT_NONE,      /* no .git in the root */
+    CHECKOUT_NORMAL,    /* .git is a directory */
+    CHECKOUT_WORKTREE,  /* .git is a file; it, its gitdir and its commondir point at each other */
+    CHECKOUT_ELSEWHERE, /* .git is a file that points somewhere without being pointed back at: nothing is granted */
+};
+const char *checkout_name(enum checkout checkout);
+
+struct git_fact {
+    enum checkout checkout;
+    struct path_fact dot_git;
+    struct path_facts guarded;  /* what exists and redirects git: read-only (hooks, config, pointers) */
+    struct path_facts writable; /* linked worktree: objects, refs, logs of the common directory, its own gitdir */
+    char *detail;               /* CHECKOUT_ELSEWHERE: why, in words */
+};
+
+/* One directory that the policy, or the command line, makes writable. */
+struct root_fact {
+    struct path_fact place;
+    struct git_fact git;
+    struct path_facts guarded; /* executor.protectedPaths that exist, and the links on the way to them */
+};
+
+/* A cache of the home directory. */
+struct cache_fact {
+    const char *name;        /* its directory below the private store */
+    const char *variable;    /* names it to the program where the home has no such directory */
+    struct path_fact place;  /* in the home; may be absent */
+    struct path_fact source; /* the private one; kept open */
+};
+
+struct host_facts {
+    uid_t uid;
+    gid_t gid;
+    char *user;
+    struct path_fact home; /* of the password database, resolved */
+    char *shell;
+    char *cwd;               /* where the command starts, without links */
+    struct root_fact *roots; /* [0] is the workspace */
+    size_t root_count;
+    struct path_facts hidden;       /* executor.hiddenPaths that exist */
+    struct path_facts stores;       /* settings stores, the journal and the sandbox's state: hidden, never writable */
+    struct path_facts sockets;      /* executor.sockets */
+    struct path_facts devices;      /* executor.devices */
+    struct path_facts host_sockets; /* pathname sockets that /proc/net/unix lists; only under unixSockets: private */
+    struct path_fact resolv;        /* where /etc/resolv.conf leads */
+    struct cache_fact *caches;
+    size_t cache_count;
+    struct path_fact cache_base; /* kept open; absent where no caches are private */
+    char *executable;            /* this program */
+    bool has_var_tmp, has_run, has_shm;
+    int landlock_abi; /* 0: none */
+    char *kernel;     /* release */
+};
+
+struct facts_request {
+    const struct qs_policy *policy;
+    const char *workspace; /* NULL: the current directory */
+    const char *cwd;       /* NULL: the current directory */
+    const char *root;      /* --root: where the stores are; NULL: the fixed places */
+    const char *home;      /* tests; NULL: the password database's */
+    bool make_caches;      /* creates the private cache directories */
+};
+
+/*
+ * Errors: QS_INVALID (a path of the policy that cannot be used, by name), QS_UNTRUSTED (not permitted), QS_USAGE (no
+ * such workspace), QS_IO. Absence of a writable root is QS_INVALID: it must exist. Cost: a few system calls for each
+ * path.
+ */
+enum qs_status host_facts_collect(const struct facts_request *request, struct host_facts *ret_facts,
+                                  struct qs_error *err) QS_MUST_USE;
+void host_facts_release(struct host_facts *facts);
+
+/* Looks at .git in a root. Errors: QS_INVALID (.git is a symbolic link), QS_IO. */
+enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, struct qs_error *err) QS_MUST_USE;
+void git_fact_release(struct git_fact *git);
+
+#endif

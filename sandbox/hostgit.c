@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What git finds in a writable root, by gitrepository-layout(5): a normal checkout, a linked worktree, or a pointer
+ * that nothing points back to. Lists what redirects git (guarded) and, for a linked worktree, what a commit must write.
+ */
+#include "sandbox/hostfacts.h"
+
+#include "sandbox/hostguard.h"
+#include "sandbox/sys.h"
+#include "store/cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define GIT_POINTER_MAX_BYTES 4096
+#define GIT_MODULES_MAX_DEPTH 4 /* submodules of submodules */
+
+const char *checkout_name(enum checkout checkout)
+{
+    switch (checkout) {
+    case CHECKOUT_NONE:
+        return "none";
+    case CHECKOUT_NORMAL:
+        return "normal";
+    case CHECKOUT_WORKTREE:
+        return "linked worktree";
+    case CHECKOUT_ELSEWHERE:
+        return "git file that is not pointed back at";
+    }
+    return "unknown";
+}
+
+void git_fact_release(struct git_fact *git)
+{
+    path_fact_release(&git->dot_git);
+    path_facts_release(&git->guarded);
+    path_facts_release(&git->writable);
+    free(git->detail);
+    *git = (struct git_fact){.dot_git.fd = -1};
+}
+
+static enum qs_status guard_name(struct git_fact *git, const char *dir, const char *name, struct qs_error *err)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+    return path ? guard_path(path, &git->guarded, err) : error_set(err, QS_IO, "out of memory");
+}
+
+static enum qs_status guard_names(struct git_fact *git, const char *dir, const char *const *names, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (; *names && status == QS_OK; names++)
+        status = guard_name(git, dir, *names, err);
+    return status;
+}
+
+static void release_dir(DIR **dir)
+{
+    if (*dir)
+        (void)closedir(*dir);
+}
+
+static enum qs_status guard_children(struct git_fact *git, const char *dir, const char *const *names, unsigned depth,
+                                     struct qs_error *err)
+{
+    AUTO(release_dir) DIR *list = opendir(dir);
+    if (!list)
+        return QS_OK; /* absent: there are no submodules or worktrees to guard */
+    enum qs_status status = QS_OK;
+    struct dirent *entry;
+    while (status == QS_OK && (entry = readdir(list))) {
+        if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+            continue;
+        AUTO_FREE char *child = path_join(dir, entry->d_name);
+        AUTO_FREE char *deeper = child ? path_join(child, "modules") : NULL;
+        if (!deeper)
+            return error_set(err, QS_IO, "out of memory");
+        status = guard_names(git, child, names, err);
+        if (status == QS_OK && depth > 1)
+            status = guard_children(git, deeper, names, depth - 1, err);
+    }
+    return status;
+}
+
+static enum qs_status look_normal(struct git_fact *git, struct qs_error *err)
+{
+    static const char *const own[] = {"hooks", "config", "config.worktree", "commondir", "gitdir", NULL};
+    static const char *const module[] = {"hooks", "config", "config.worktree", "commondir", NULL};
+    static const char *const worktree[] = {"config.worktree", "commondir", "gitdir", NULL};
+    const char *dir = git->dot_git.path;
+    AUTO_FREE char *modules = path_join(dir, "modules");
+    AUTO_FREE char *worktrees = path_join(dir, "worktrees");
+    if (!modules || !worktrees)
+        return error_set(err, QS_IO, "out of memory");
+    git->checkout = CHECKOUT_NORMAL;
+    enum qs_status status = guard_names(git, dir, own, err);
+    if (status == QS_OK)
+        status = guard_children(git, modules, module, GIT_MODULES_MAX_DEPTH, err);
+    if (status == QS_OK)
+        status = guard_children(git, worktrees, worktree, 1, err);
+    return status;
+}
+
+/* ---- linked worktrees ---- */
+
+/* The path in a pointer file, made absolute against base; prefix is skipped and must be there. NULL: no such file or
+ * not of that form. */
+static char *read_pointer(const char *file, const char *prefix, const char *base)
+{
+    AUTO_FD int fd = sys_open(AT_FDCWD, file, O_RDONLY | O_NONBLOCK, RESOLVE_NO_SYMLINKS);
+    char text[GIT_POINTER_MAX_BYTES + 1];
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (len <= 0)
+        return NULL;
+    text[len] = '\0';
+    text[strcspn(text, "\r\n")] = '\0';
+    if (strncmp(text, prefix, strlen(prefix)) != 0)
+        return NULL;
+    const char *target = text + strlen(prefix);
+    return target[0] == '/' ? strdup(target) : path_join(base, target);
+}
+
+static enum qs_status elsewhere(struct git_fact *git, const char *why)
+{
+    git->checkout = CHECKOUT_ELSEWHERE;
+    git->detail = strdup(why);
+    return QS_OK;
+}
+
+static enum qs_status follow_pointer(const char *dir, const char *name, const char *prefix, const char *base,
+                                     struct path_fact *ret_fact, struct qs_error *err)
+{
+    AUTO_FREE char *file = dir ? path_join(dir, name) : strdup(name);
+    AUTO_FREE char *target = file ? read_pointer(file, prefix, base) : NULL;
+    *ret_fact = (struct path_fact){.fd = -1};
+    return target ? path_look(target, "/", false, ret_fact, err) : QS_OK;
+}
+
+/* Is gitdir the directory common/worktrees/NAME? Whoever can only write the workspace cannot forge that. */
+static bool belongs_to(const struct path_fact *gitdir, const struct path_fact *common)
+{
+    if (!path_within(gitdir->path, common->path))
+        return false;
+    const char *rest = gitdir->path + strlen(common->path);
+    static const char middle[] = "/worktrees/";
+    return strncmp(rest, middle, sizeof middle - 1) == 0 && rest[sizeof middle - 1] &&
+           !strchr(rest + sizeof middle - 1, '/');
+}
+
+static enum qs_status grant(struct git_fact *git, const char *dir, const char *name, struct qs_error *err)
+{
+    AUTO_FREE char *path = name ? path_join(dir, name) : strdup(dir);
+    struct path_fact fact = {.fd = -1};
+    enum qs_status status = path ? path_look_itself(path, &fact, err) : error_set(err, QS_IO, "out of memory");
+    if (status != QS_OK)
+        return status;
+    if (fact.kind != PATH_DIR) {
+        path_fact_release(&fact);
+        return QS_OK;
+    }
+    fact.fd = sys_open(AT_FDCWD, fact.path, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+    if (fact.fd < 0) {
+        status = error_sys(err, QS_IO, errno, "cannot open %s", fact.path);
+        path_fact_release(&fact);
+        return status;
+    }
+    return path_facts_add(&git->writable, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
+}
+
+static enum qs_status grant_worktree(struct git_fact *git, const char *gitdir, const char *common, struct qs_error *err)
+{
+    static const char *const pointers[] = {"commondir", "gitdir", "config.worktree", NULL};
+    git->checkout = CHECKOUT_WORKTREE;
+    enum qs_status status = grant(git, common, "objects", err);
+    if (status == QS_OK)
+        status = grant(git, common, "refs", err);
+    if (status == QS_OK)
+        status = grant(git, common, "logs", err);
+    if (status == QS_OK)
+        status = grant(git, gitdir, NULL, err);
+    if (status == QS_OK)
+        status = guard_names(git, gitdir, pointers, err);
+    return status;
+}
+
+static enum qs_status look_file(const struct path_fact *root, struct git_fact *git, struct qs_error *err)
+{
+    AUTO(path_fact_release) struct path_fact gitdir = {.fd = -1}, common = {.fd = -1}, back = {.fd = -1};
+    enum qs_status status = guard_path(git->dot_git.path, &git->guarded, err);
+    if (status == QS_OK)
+        status = follow_pointer(NULL, git->dot_git.path, "gitdir: ", root->path, &gitdir, err);
+    if (status != QS_OK)
+        return status;
+    if (gitdir.kind != PATH_DIR)
+        return elsewhere(git, "it names no git directory");
+    status = follow_pointer(gitdir.path, "commondir", "", gitdir.path, &common, err);
+    if (status == QS_OK)
+        status = follow_pointer(gitdir.path, "gitdir", "", gitdir.path, &back, err);
+    if (status != QS_OK)
+        return status;
+    if (common.kind != PATH_DIR)
+        return elsewhere(git, "its git directory names no common directory");
+    if (back.dev != git->dot_git.dev || back.ino != git->dot_git.ino || back.kind != PATH_FILE)
+        return elsewhere(git, "its git directory does not point back at it");
+    if (!belongs_to(&gitdir, &common))
+        return elsewhere(git, "its git directory is not a worktree of the common directory that it names");
+    if (gitdir.uid != root->uid || common.uid != root->uid)
+        return elsewhere(git, "its git directory belongs to somebody else");
+    return grant_worktree(git, gitdir.path, common.path, err);
+}
+
+enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, struct qs_error *err)
+{
+    struct git_fact git = {.dot_git.fd = -1};
+    AUTO_FREE char *path = path_join(root->path, ".git");
+    enum qs_status status = path ? path_look_itself(path, &git.dot_git, err) : error_set(err, QS_IO, "out of memory");
+    if (status == QS_OK && git.dot_git.kind == PATH_LINK)
+        status =
+            error_set(err, QS_INVALID, "%s is a symbolic link: it could be exchanged for another repository", path);
+    else if (status == QS_OK && git.dot_git.kind == PATH_DIR)
+        status = look_normal(&git, err);
+    else if (status == QS_OK && git.dot_git.kind == PATH_FILE)
+        status = look_file(root, &git, err);
+    else if (status == QS_OK && git.dot_git.kind != PATH_ABSENT)
+        status = error_set(err, QS_INVALID, "%s is neither a directory nor a file", path);
+    if (status != QS_OK) {
+        git_fact_release(&git);
+        return status;
+    }
+    *ret_git = git;
+    return QS_OK;
+}

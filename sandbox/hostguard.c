@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A path that must not be exchanged or changed from inside: itself and every link on the way to it. */
+#include "sandbox/hostguard.h"
+
+#include "store/cleanup.h"
+
+static enum qs_status add_link(const char *link, struct path_facts *facts, struct qs_error *err)
+{
+    struct path_fact fact = {.fd = -1};
+    enum qs_status status = path_look_itself(link, &fact, err);
+    if (status != QS_OK)
+        return status;
+    if (fact.kind != PATH_LINK) {
+        path_fact_release(&fact);
+        return error_set(err, QS_INVALID, "%s changed while it was being looked at", link);
+    }
+    return path_facts_add(facts, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
+}
+
+enum qs_status guard_path(const char *path, struct path_facts *facts, struct qs_error *err)
+{
+    AUTO(path_fact_release) struct path_fact fact = {.fd = -1};
+    enum qs_status status = path_look(path, "/", false, &fact, err);
+    if (status != QS_OK)
+        return status;
+    if (fact.kind == PATH_ABSENT && fact.link_count) {
+        status = error_set(err, QS_INVALID, "%s is a protected path and leads through a link to nothing", path);
+        error_add_advice(err, "remove the link, or make what it leads to");
+        return status;
+    }
+    for (size_t i = 0; i < fact.link_count && status == QS_OK; i++)
+        status = add_link(fact.links[i], facts, err);
+    if (status != QS_OK || fact.kind == PATH_ABSENT)
+        return status;
+    return path_facts_add(facts, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
+}

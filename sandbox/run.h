@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Running a plan: bubblewrap, the shim in it, the command in that; and seeing all of it to its end.
+ *
+ *   executor --- bubblewrap (own process group) --- shim = PID 1 --- command (own process group) --- ...
+ *
+ * bubblewrap begins at once; meanwhile the executor makes the call filter and lets the caller make its record durable.
+ * The shim waits for the specification, so that the command cannot start before either is done.
+ *
+ * Ends: the command's end ends the namespace. SIGTERM, SIGHUP, the end of the caller and the wall limit give the
+ * command SIGTERM, and RUN_GRACE_MS later the kernel takes everything. SIGKILL of the executor closes the control pipe
+ * (the shim ends) and is a parent-death signal for bubblewrap: nothing outlives it.
+ */
+#ifndef SANDBOX_RUN_H
+#define SANDBOX_RUN_H
+
+#include "sandbox/env.h"
+#include "sandbox/plan.h"
+
+#include <time.h>
+
+#define RUN_GRACE_MS 2000  /* between SIGTERM and the end */
+#define RUN_SETUP_MS 60000 /* a sandbox that is not up by then is refused */
+
+struct run_request {
+    const struct plan *plan;
+    const struct env *env;
+    char *const *argv;
+    bool by_name; /* this bubblewrap cannot bind by descriptor */
+    /* Called once, while bubblewrap sets up; anything but QS_OK and the command does not start. May be NULL. */
+    enum qs_status (*before_start)(void *context, struct qs_error *err);
+    void *context;
+};
+
+struct run_result {
+    bool started;    /* the executor saw the command start */
+    bool ended;      /* and end: then wait_status is its own */
+    int wait_status; /* as waitpid(2) gives it */
+    int not_run;     /* errno of the exec that failed; 0 otherwise */
+    bool timed_out;
+    int ended_by;      /* the signal, or 0, that made the executor end the run */
+    bool bwrap_failed; /* bubblewrap ended before the shim spoke; bwrap_status is its exit status */
+    int bwrap_status;
+    struct timespec start, end;
+};
+
+/*
+ * Errors: nothing was run. QS_IO, QS_CONFLICT, QS_INVALID from the shim or the system; before_start's own; with
+ * ret_result->bwrap_failed set, QS_IO with bubblewrap's text (probe_explain knows more). With QS_OK the command was
+ * started or could not be executed (not_run).
+ */
+enum qs_status run_plan(const struct run_request *request, struct run_result *ret_result,
+                        struct qs_error *err) QS_MUST_USE;
+
+/* The exit status that stands for this result: DESIGN's, or a shell's. */
+int run_exit_status(const struct run_result *result);
+
+#endif

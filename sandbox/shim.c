@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inner shim's sequence. */
+#include "sandbox/shim.h"
+
+#include "store/cleanup.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define SHIM_FAILED 125
+
+void shim_event(int fd, enum event_type type, int value, const char *text)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    struct event event = {.type = type, .value = value, .seconds = now.tv_sec, .nanoseconds = (uint32_t)now.tv_nsec};
+    (void)snprintf(event.text, sizeof event.text, "%s", text);
+    ssize_t done = write(fd, &event, sizeof event);
+    (void)done; /* the executor is gone: the control pipe says so, and ends us */
+}
+
+static bool parse_fd(const char *text, int *fd)
+{
+    char *end = NULL;
+    long value = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || value < 3 || value > 1 << 20 || fcntl((int)value, F_GETFD) < 0)
+        return false;
+    *fd = (int)value;
+    return fcntl(*fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+/* Standard input, output and error come from the caller; a directory among them would be a way around all mounts. */
+static enum qs_status check_stdio(struct qs_error *err)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        struct stat st;
+        int flags = fcntl(fd, F_GETFL);
+        if (flags < 0)
+            continue; /* closed: the command finds it closed */
+        if (flags & O_PATH || fstat(fd, &st) != 0 || S_ISDIR(st.st_mode))
+            return error_set(err, QS_USAGE, "descriptor %d is a directory, by which a command could leave the sandbox",
+                             fd);
+    }
+    return QS_OK;
+}
+
+static enum qs_status prepare(int spec_fd, struct spec *spec, struct shim_fds *fds, struct qs_error *err)
+{
+    enum qs_status status = spec_read(spec_fd, spec, err);
+    (void)close(spec_fd);
+    if (status == QS_OK && dup2(fds->error, STDERR_FILENO) < 0)
+        status = error_set(err, QS_IO, "cannot take standard error over");
+    if (status == QS_OK)
+        status = check_stdio(err);
+    if (status == QS_OK)
+        status = shim_close_userns(spec, err);
+    if (status == QS_OK)
+        status = shim_mounts(spec, err);
+    if (status == QS_OK && spec->terminal)
+        fds->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (status == QS_OK)
+        status = shim_confine(spec, err);
+    if (status == QS_OK && chdir(spec->cwd) != 0)
+        status = error_set(err, QS_USAGE, "the directory %s cannot be entered inside", spec->cwd);
+    if (status == QS_OK && setenv("PWD", spec->cwd, 1) != 0) /* bubblewrap has set its own */
+        status = error_set(err, QS_IO, "out of memory");
+    return status;
+}
+
+int shim_main(int argc, char **argv)
+{
+    struct shim_fds fds = {.terminal = -1};
+    int spec_fd = -1;
+    if (prctl(PR_SET_DUMPABLE, 0) != 0 || argc != 4 || !parse_fd(argv[0], &spec_fd) ||
+        !parse_fd(argv[1], &fds.events) || !parse_fd(argv[2], &fds.control) || !parse_fd(argv[3], &fds.error))
+        return SHIM_FAILED;
+    struct qs_error err = {0};
+    AUTO(spec_release) struct spec spec = {0};
+    if (prepare(spec_fd, &spec, &fds, &err) != QS_OK) {
+        shim_event(fds.events, EVENT_FAILED, err.status, err.message);
+        return SHIM_FAILED;
+    }
+    return shim_run(&spec, &fds);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inner mounts. Each target is opened once, without following a link, its device and inode are compared with what
+ * the plan was made from, and the mount is put onto that very descriptor: between the look and the mount no name is
+ * read again, and nothing is ever made on the host.
+ */
+#include "sandbox/shim.h"
+
+#include "sandbox/sys.h"
+#include "store/cleanup.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#define ATTR_MASK (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
+
+static bool without(const struct spec *spec, unsigned barrier)
+{
+    return (spec->without & barrier) != 0;
+}
+
+/* Opens what is at dest now and makes sure that it is what was planned. */
+static enum qs_status open_planned(const struct spec_mount *mount, int *ret_fd, struct qs_error *err)
+{
+    AUTO_FD int fd = sys_open(AT_FDCWD, mount->dest, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    if (fd < 0)
+        return error_set(err, QS_CONFLICT, "%s changed while the sandbox was being set up (%s)", mount->dest,
+                         strerrorname_np(errno));
+    struct stat st;
+    if (fstat(fd, &st) != 0 || st.st_dev != mount->dev || st.st_ino != mount->ino)
+        return error_set(err, QS_CONFLICT, "%s changed while the sandbox was being set up (another inode)",
+                         mount->dest);
+    *ret_fd = steal_fd(&fd);
+    return QS_OK;
+}
+
+static enum qs_status attach(int tree, int target, const char *dest, struct qs_error *err)
+{
+    if (sys_attach(tree, target) != 0)
+        return error_sys(err, QS_IO, errno, "cannot mount over %s", dest);
+    return QS_OK;
+}
+
+/* Binds what is at target on itself, with changed attributes. */
+static enum qs_status bind_self(int target, const char *dest, const struct mount_attr *attr, struct qs_error *err)
+{
+    AUTO_FD int tree = sys_clone_tree(target, true);
+    if (tree < 0)
+        return error_sys(err, QS_IO, errno, "cannot copy the mount of %s", dest);
+    if ((attr->attr_set | attr->attr_clr) && sys_mount_setattr(tree, true, attr) != 0)
+        return error_sys(err, QS_IO, errno, "cannot change the mount of %s", dest);
+    return attach(tree, target, dest, err);
+}
+
+/* ---- masks ---- */
+
+struct masks {
+    int directory, file; /* O_PATH, of an empty directory and an empty file that nobody may open */
+};
+
+/* They live in a file system of their own that is attached to /dev/shm, where the plan has no place, while it is copied
+ * from, and then taken off again.
+ */
+static enum qs_status make_masks(struct masks *masks, struct qs_error *err)
+{
+    AUTO_FD int context = sys_fsopen("tmpfs");
+    if (context < 0 || sys_fsconfig(context, FSCONFIG_SET_STRING, "size", "4096") != 0 ||
+        sys_fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL) != 0)
+        return error_sys(err, QS_IO, errno, "cannot make the masks for hidden paths");
+    AUTO_FD int mount = sys_fsmount(context, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+    AUTO_FD int place = sys_open(AT_FDCWD, "/dev/shm", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+    if (mount < 0 || place < 0 || sys_attach(mount, place) != 0 || mkdirat(mount, "d", 0) != 0)
+        return error_sys(err, QS_IO, errno, "cannot make the masks for hidden paths");
+    AUTO_FD int file = openat(mount, "f", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
+    masks->directory = openat(mount, "d", O_PATH | O_CLOEXEC);
+    masks->file = openat(mount, "f", O_PATH | O_CLOEXEC);
+    if (file < 0 || masks->directory < 0 || masks->file < 0)
+        return error_sys(err, QS_IO, errno, "cannot make the masks for hidden paths");
+    return QS_OK;
+}
+
+static enum qs_status drop_masks(struct masks *masks, struct qs_error *err)
+{
+    if (masks->directory < 0)
+        return QS_OK;
+    (void)close(masks->directory);
+    (void)close(masks->file);
+    *masks = (struct masks){.directory = -1, .file = -1};
+    if (umount2("/dev/shm", MNT_DETACH) != 0)
+        return error_sys(err, QS_IO, errno, "cannot take the masks' file system off /dev/shm");
+    return QS_OK;
+}
+
+static enum qs_status mask(const struct spec_mount *mount, int target, struct masks *masks, struct qs_error *err)
+{
+    static const struct mount_attr attr = {.attr_set = ATTR_MASK};
+    enum qs_status status = masks->directory < 0 ? make_masks(masks, err) : QS_OK;
+    if (status != QS_OK)
+        return status;
+    AUTO_FD int tree = sys_clone_tree(mount->directory ? masks->directory : masks->file, false);
+    if (tree < 0 || sys_mount_setattr(tree, false, &attr) != 0)
+        return error_sys(err, QS_IO, errno, "cannot copy the mask for %s", mount->dest);
+    return attach(tree, target, mount->dest, err);
+}
+
+/* ---- the plan's mounts ---- */
+
+static enum qs_status place(const struct spec_mount *mount, struct masks *masks, struct qs_error *err)
+{
+    static const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+    static const struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY};
+    static const struct mount_attr unchanged = {0};
+    AUTO_FD int target = -1;
+    enum qs_status status = open_planned(mount, &target, err);
+    if (status != QS_OK || !mount->inner)
+        return status;
+    switch (mount->kind) {
+    case MOUNT_READ_ONLY:
+        return bind_self(target, mount->dest, &read_only, err);
+    case MOUNT_PIN:
+        return bind_self(target, mount->dest, &unchanged, err);
+    case MOUNT_WRITABLE:
+        return bind_self(target, mount->dest, &writable, err);
+    case MOUNT_HIDDEN:
+        return mask(mount, target, masks, err);
+    case MOUNT_CACHE:
+    case MOUNT_SOCKET:
+    case MOUNT_BACK:
+    case MOUNT_DEVICE:
+        return error_set(err, QS_INVALID, "%s cannot be an inner mount", mount->dest);
+    }
+    return error_set(err, QS_INVALID, "%s has an unknown kind of mount", mount->dest);
+}
+
+/* What root owns here takes writes from uid 0 even without capabilities (core_pattern runs programs on the host). */
+static enum qs_status close_proc(struct qs_error *err)
+{
+    static const char *const names[] = {"/proc/sys",  "/proc/sysrq-trigger", "/proc/irq",  "/proc/bus", "/proc/fs",
+                                        "/proc/acpi", "/proc/scsi",          "/proc/mtrr", "/proc/tty"};
+    static const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        AUTO_FD int target = sys_open(AT_FDCWD, names[i], O_PATH, RESOLVE_NO_SYMLINKS);
+        if (target < 0 && errno == ENOENT)
+            continue;
+        if (target < 0)
+            return error_sys(err, QS_IO, errno, "cannot open %s", names[i]);
+        enum qs_status status = bind_self(target, names[i], &read_only, err);
+        if (status != QS_OK)
+            return status;
+    }
+    return QS_OK;
+}
+
+enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err)
+{
+    /* What bubblewrap mounted is locked in the copy: from here on it can be covered, but not taken off. */
+    if (unshare(CLONE_NEWNS) != 0)
+        return error_sys(err, QS_IO, errno, "cannot have a mount namespace for the inner mounts");
+    struct statvfs root;
+    if (!without(spec, WITHOUT(READ_ONLY)) && (statvfs("/", &root) != 0 || !(root.f_flag & ST_RDONLY)))
+        return error_set(err, QS_CONFLICT, "the host's root is not read-only inside");
+    struct masks masks = {.directory = -1, .file = -1};
+    enum qs_status status = without(spec, WITHOUT(PID)) ? QS_OK : close_proc(err);
+    for (size_t i = 0; i < spec->mount_count && status == QS_OK; i++)
+        status = place(&spec->mounts[i], &masks, err);
+    if (status == QS_OK)
+        status = drop_masks(&masks, err);
+    return status;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The message from the executor to the shim: encoding and bounded decoding. */
+#include "sandbox/spec.h"
+
+#include "store/cleanup.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SPEC_MAGIC 0x31735371u /* "qSs1" */
+
+enum spec_flag {
+    SPEC_TERMINAL = 1,
+    SPEC_SCOPE_ABSTRACT = 2,
+    SPEC_VAR_TMP = 4,
+};
+enum spec_mount_flag {
+    SPEC_INNER = 1,
+    SPEC_DIRECTORY = 2,
+};
+
+/* With its final zero byte, so that the decoder can point into the message. */
+static void add_text(struct buf *out, const char *text)
+{
+    size_t len = strlen(text) + 1;
+    buf_add_u32(out, (uint32_t)len);
+    buf_add(out, text, len);
+}
+
+static void add_mounts(const struct plan *plan, struct buf *out)
+{
+    buf_add_u32(out, (uint32_t)plan->count);
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_mount *mount = &plan->mounts[i];
+        buf_add_u8(out, (uint8_t)mount->kind);
+        buf_add_u8(out, (uint8_t)((mount->inner ? SPEC_INNER : 0) | (mount->directory ? SPEC_DIRECTORY : 0)));
+        buf_add_u64(out, mount->dev);
+        buf_add_u64(out, mount->ino);
+        add_text(out, mount->dest);
+    }
+}
+
+enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *argv, const struct buf *filter,
+                           struct buf *out, struct qs_error *err)
+{
+    unsigned flags = (terminal ? SPEC_TERMINAL : 0) | (plan->scope_abstract ? SPEC_SCOPE_ABSTRACT : 0) |
+                     (plan->private_var_tmp ? SPEC_VAR_TMP : 0);
+    buf_add_u32(out, SPEC_MAGIC);
+    buf_add_u32(out, flags);
+    buf_add_u32(out, plan->without);
+    buf_add_u32(out, (uint32_t)plan->landlock_abi);
+    buf_add_u64(out, plan->cpu_seconds);
+    buf_add_u64(out, plan->memory_bytes);
+    buf_add_u64(out, plan->file_bytes);
+    buf_add_u64(out, plan->processes);
+    buf_add_u64(out, plan->open_files);
+    add_mounts(plan, out);
+    add_text(out, plan->cwd);
+    uint32_t argc = 0;
+    while (argv[argc])
+        argc++;
+    buf_add_u32(out, argc);
+    for (uint32_t i = 0; i < argc; i++)
+        add_text(out, argv[i]);
+    buf_add_u32(out, (uint32_t)filter->len);
+    buf_add(out, filter->data, filter->len);
+    if (out->failed)
+        return error_set(err, QS_IO, "out of memory");
+    if (out->len > SPEC_MAX_BYTES)
+        return error_set(err, QS_INVALID, "the command line is too long");
+    return QS_OK;
+}
+
+/* ---- decoding ---- */
+
+void spec_release(struct spec *spec)
+{
+    free(spec->mounts);
+    free(spec->argv);
+    free(spec->raw);
+    *spec = (struct spec){0};
+}
+
+static char *take_text(struct cursor *cursor)
+{
+    uint32_t len = cursor_u32(cursor);
+    const uint8_t *text = cursor_bytes(cursor, len);
+    if (!text || len == 0 || memchr(text, 0, len) != text + len - 1) {
+        cursor->failed = true;
+        return NULL;
+    }
+    return (char *)(uintptr_t)text;
+}
+
+/* A count of things that take at least `least` bytes each; 0 and failed where the message cannot hold that many. */
+static size_t take_count(struct cursor *cursor, size_t least)
+{
+    size_t count = cursor_u32(cursor);
+    if (count > cursor_left(cursor) / least) {
+        cursor->failed = true;
+        return 0;
+    }
+    return count;
+}
+
+static void take_mounts(struct cursor *cursor, struct spec *spec)
+{
+    size_t count = take_count(cursor, 1 + 1 + 8 + 8 + 5);
+    spec->mounts = calloc(count + 1, sizeof *spec->mounts);
+    if (!spec->mounts) {
+        cursor->failed = true;
+        return;
+    }
+    for (; spec->mount_count < count; spec->mount_count++) {
+        struct spec_mount *mount = &spec->mounts[spec->mount_count];
+        uint8_t kind = cursor_u8(cursor), flags = cursor_u8(cursor);
+        if (kind > MOUNT_HIDDEN)
+            cursor->failed = true;
+        mount->kind = (enum mount_kind)kind;
+        mount->inner = (flags & SPEC_INNER) != 0;
+        mount->directory = (flags & SPEC_DIRECTORY) != 0;
+        mount->dev = cursor_u64(cursor);
+        mount->ino = cursor_u64(cursor);
+        mount->dest = take_text(cursor);
+    }
+}
+
+static void take_argv(struct cursor *cursor, struct spec *spec)
+{
+    size_t argc = take_count(cursor, 5);
+    spec->argv = calloc(argc + 1, sizeof *spec->argv);
+    if (!spec->argv || argc == 0) {
+        cursor->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < argc; i++)
+        spec->argv[i] = take_text(cursor);
+}
+
+static void take_all(struct cursor *cursor, struct spec *spec)
+{
+    if (cursor_u32(cursor) != SPEC_MAGIC)
+        cursor->failed = true;
+    unsigned flags = cursor_u32(cursor);
+    spec->terminal = (flags & SPEC_TERMINAL) != 0;
+    spec->scope_abstract = (flags & SPEC_SCOPE_ABSTRACT) != 0;
+    spec->private_var_tmp = (flags & SPEC_VAR_TMP) != 0;
+    spec->without = cursor_u32(cursor);
+    spec->landlock_abi = (int)cursor_u32(cursor);
+    spec->cpu_seconds = cursor_u64(cursor);
+    spec->memory_bytes = cursor_u64(cursor);
+    spec->file_bytes = cursor_u64(cursor);
+    spec->processes = cursor_u64(cursor);
+    spec->open_files = cursor_u64(cursor);
+    if (!cursor->failed)
+        take_mounts(cursor, spec);
+    spec->cwd = take_text(cursor);
+    if (!cursor->failed)
+        take_argv(cursor, spec);
+    spec->filter_len = cursor_u32(cursor);
+    spec->filter = (char *)(uintptr_t)cursor_bytes(cursor, spec->filter_len);
+}
+
+enum qs_status spec_decode(char *raw, size_t len, struct spec *ret_spec, struct qs_error *err)
+{
+    struct spec spec = {.raw = raw};
+    struct cursor cursor;
+    cursor_init(&cursor, raw, len);
+    take_all(&cursor, &spec);
+    if (cursor.failed || cursor_left(&cursor) != 0) {
+        spec_release(&spec);
+        return error_set(err, QS_INVALID, "the executor's message to the shim is damaged");
+    }
+    *ret_spec = spec;
+    return QS_OK;
+}
+
+enum qs_status spec_read(int fd, struct spec *ret_spec, struct qs_error *err)
+{
+    struct buf raw = {.max_bytes = SPEC_MAX_BYTES + 1};
+    char piece[16384];
+    for (;;) {
+        ssize_t len = read(fd, piece, sizeof piece);
+        if (len < 0 && errno == EINTR)
+            continue;
+        if (len <= 0)
+            break;
+        buf_add(&raw, piece, (size_t)len);
+    }
+    size_t len = 0;
+    char *data = buf_steal(&raw, &len);
+    if (!data)
+        return error_set(err, QS_IO, "out of memory");
+    return spec_decode(data, len, ret_spec, err);
+}
