@@ -41,7 +41,7 @@ static void fact_of(int fd, char *path, struct path_fact *fact)
 static enum qs_status open_private(const struct facts_request *request, const struct host_facts *facts,
                                    const char *name, struct path_fact *fact, struct qs_error *err)
 {
-    const struct state_place place = {.home = facts->home.path, .root = request->root, .uid = facts->uid};
+    const struct state_place place = state_place_of(facts->home.path, request->root, facts->uid);
     char workspace[STATE_WORKSPACE_BYTES], whole[256];
     state_workspace_name(facts->roots[0].place.path, workspace);
     (void)snprintf(whole, sizeof whole, "caches/%s%s%s", workspace, name ? "/" : "", name ? name : "");

@@ -20,6 +20,13 @@ void state_workspace_name(const char *workspace, char name[STATE_WORKSPACE_BYTES
         (void)snprintf(name + 2 * i, 3, "%02x", digest[i]);
 }
 
+struct state_place state_place_of(const char *home, const char *root, uid_t uid)
+{
+    struct stat st;
+    bool own = root && stat(root, &st) == 0 && st.st_uid == uid;
+    return (struct state_place){.home = home, .root = own ? root : NULL, .uid = uid};
+}
+
 static enum qs_status check_own(int fd, const char *path, uid_t uid, struct qs_error *err)
 {
     struct stat st;

@@ -17,6 +17,9 @@ struct state_place {
     uid_t uid;
 };
 
+/* root (may be NULL) counts only where it is the runner's own: a plain user's state cannot lie in a directory of root's. */
+struct state_place state_place_of(const char *home, const char *root, uid_t uid);
+
 /*
  * Opens the directory BASE/name, where BASE is ROOT/sandbox or HOME/.local/state/qsettings/sandbox and name may have
  * several segments. With make, missing directories are made (0700). No link is followed on the way.

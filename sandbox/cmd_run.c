@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qsandbox run: policy, plan, workspace lock, journal, the run, sweep, outcome. */
+#include "sandbox/sandbox.h"
+
+#include "sandbox/audit.h"
+#include "sandbox/probe.h"
+#include "sandbox/record.h"
+#include "store/cleanup.h"
+#include "store/value.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+struct attempt {
+    const struct options *options;
+    struct context context;
+    struct sweep sweep;
+    struct audit audit;
+    struct run_result result;
+};
+
+/* While bubblewrap sets up: the record of the start, durable. Called again when the run is tried again. */
+static enum qs_status record_first(void *context, struct qs_error *err)
+{
+    struct attempt *attempt = context;
+    if (attempt->context.policy.audit == QS_AUDIT_OFF || attempt->audit.fd >= 0)
+        return QS_OK;
+    const struct state_place place =
+        state_place_of(attempt->context.facts.home.path, attempt->options->root, attempt->context.facts.uid);
+    AUTO(value_release) json_t *start = record_start(attempt->options, &attempt->context);
+    enum qs_status status = start ? audit_open(&place, &attempt->audit, err) : error_set(err, QS_IO, "out of memory");
+    if (status == QS_OK)
+        status = audit_append(&attempt->audit, "start", start, true, err);
+    if (status != QS_OK)
+        error_add_advice(err, "executor.audit is required: without its record no command runs");
+    return status;
+}
+
+/* Tells those who know only the outcome. A failure here changes nothing of what was run. */
+static void record_last(struct attempt *attempt, const struct qs_error *why)
+{
+    struct qs_error err = {0};
+    if (attempt->audit.fd >= 0) {
+        AUTO(value_release) json_t *end = record_outcome(&attempt->result, &attempt->sweep);
+        if (why && end)
+            (void)json_object_set_new(end, "notRun", json_string(why->message));
+        if (!end || audit_append(&attempt->audit, "end", end, false, &err) != QS_OK)
+            (void)report_error(&err, 0);
+    }
+    if (record_status(attempt->options, &attempt->context, &attempt->result, &attempt->sweep, why, &err) != QS_OK)
+        (void)report_error(&err, 0);
+}
+
+/* Roots that were reached through a link cannot be bound by name alone. */
+static enum qs_status check_by_name(const struct host_facts *facts, struct qs_error *err)
+{
+    for (size_t i = 0; i < facts->root_count; i++)
+        if (facts->roots[i].place.link_count)
+            return error_set(err, QS_INVALID, "%s is reached through a link, and this bubblewrap has no --bind-fd",
+                             facts->roots[i].place.given);
+    return QS_OK;
+}
+
+static enum qs_status run_it(struct attempt *attempt, struct qs_error *err)
+{
+    struct run_request request = {.plan = &attempt->context.plan,
+                                  .env = &attempt->context.env,
+                                  .argv = attempt->options->command,
+                                  .before_start = record_first,
+                                  .context = attempt};
+    enum qs_status status = probe_bwrap(PROBE_BWRAP, err);
+    if (status == QS_OK)
+        status = run_plan(&request, &attempt->result, err);
+    if (!attempt->result.bwrap_failed)
+        return status;
+    /* Only now is it worth a look what this bubblewrap can do: when all is well, no probe costs a start. */
+    char text[QS_ERROR_TEXT_BYTES];
+    (void)snprintf(text, sizeof text, "%s", err->message);
+    if (probe_bind_fd(PROBE_BWRAP))
+        return probe_explain(PROBE_BWRAP, attempt->result.bwrap_status, text, err);
+    request.by_name = true;
+    status = check_by_name(&attempt->context.facts, err);
+    if (status == QS_OK)
+        status = run_plan(&request, &attempt->result, err);
+    (void)snprintf(text, sizeof text, "%s", err->message);
+    return attempt->result.bwrap_failed ? probe_explain(PROBE_BWRAP, attempt->result.bwrap_status, text, err) : status;
+}
+
+static const char *policy_scope(const struct qs_policy_result *result)
+{
+    for (size_t i = 0; i < qs_policy_source_count(result); i++)
+        if (qs_policy_source(result, i)->sets_policy && qs_policy_source(result, i)->scope == QS_SCOPE_SYSTEM)
+            return "system";
+    for (size_t i = 0; i < qs_policy_source_count(result); i++)
+        if (qs_policy_source(result, i)->sets_policy)
+            return qs_scope_name(qs_policy_source(result, i)->scope);
+    return "session";
+}
+
+static void say(const struct attempt *attempt)
+{
+    const struct context *context = &attempt->context;
+    for (size_t i = 0; i < attempt->sweep.violation_count; i++)
+        (void)fprintf(stderr, "qsandbox: %s%s\n", attempt->sweep.violations[i],
+                      i < attempt->sweep.inherited ? " (by an earlier run that was killed)" : "");
+    if (attempt->result.timed_out && context->timeout_is_ours)
+        (void)fprintf(stderr, "qsandbox: the command was ended after %llu s, by --timeout\n",
+                      (unsigned long long)context->plan.wall_seconds);
+    else if (attempt->result.timed_out)
+        (void)fprintf(stderr,
+                      "qsandbox: the command was ended after %llu s, by executor.limits.wallSeconds (%s scope)\n",
+                      (unsigned long long)context->plan.wall_seconds, policy_scope(context->result));
+    if (attempt->result.not_run)
+        (void)fprintf(stderr, "qsandbox: %s: %s\n", attempt->options->command[0],
+                      strerrordesc_np(attempt->result.not_run));
+}
+
+static int conclude(struct attempt *attempt, enum qs_status status, struct qs_error *err)
+{
+    struct qs_error sweep_err = {0};
+    if (sweep_end(&attempt->sweep, &sweep_err) != QS_OK)
+        (void)report_error(&sweep_err, 0);
+    record_last(attempt, status == QS_OK ? NULL : err);
+    if (status != QS_OK)
+        return report_error(err, EXIT_REFUSED);
+    say(attempt);
+    return run_exit_status(&attempt->result);
+}
+
+int cmd_run(const struct options *options)
+{
+    struct attempt attempt = {.options = options,
+                              .sweep = {.lock = -1, .pending = -1},
+                              .audit.fd = -1,
+                              .result = {.started = false}};
+    struct qs_error err = {0};
+    if (options->status_fd >= 0 && fcntl(options->status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+        error_set(&err, QS_USAGE, "--status-fd %d is not open", options->status_fd);
+        return report_error(&err, EXIT_REFUSED);
+    }
+    enum qs_status status = context_open(options, true, 0, &attempt.context, &err);
+    if (status == QS_OK && attempt.context.store_moved)
+        (void)fprintf(stderr, "qsandbox: this session's policy is in force; the store holds another by now\n");
+    if (status == QS_OK)
+        status = sweep_begin(options, &attempt.context, &attempt.sweep, &err);
+    if (status == QS_OK)
+        status = run_it(&attempt, &err);
+    int code = conclude(&attempt, status, &err);
+    audit_close(&attempt.audit);
+    sweep_release(&attempt.sweep);
+    context_release(&attempt.context);
+    return code;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the policy to a plan, once. */
+#include "sandbox/context.h"
+
+#include "sandbox/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void narrow(const struct options *options, struct context *context)
+{
+    struct qs_policy *policy = &context->policy;
+    if (options->closed)
+        policy->network = QS_NET_CLOSED;
+    if (options->read_only)
+        policy->filesystem = QS_FS_READ_ONLY;
+    uint64_t *wall = &policy->limits.wall_seconds;
+    if (options->timeout_s && (*wall == 0 || options->timeout_s < *wall)) {
+        *wall = options->timeout_s;
+        context->timeout_is_ours = true;
+    }
+}
+
+static enum qs_status read_policy(const struct options *options, struct context *context, struct qs_error *err)
+{
+    const struct qs_policy_options where = {.root = options->root};
+    const char *session = getenv(SESSION_VARIABLE);
+    if (!session)
+        return qs_policy_read(&where, &context->result, err);
+    enum qs_status status = session_policy(session, &context->result, err);
+    if (status != QS_OK)
+        return status;
+    context->in_session = true;
+    struct qs_policy_result *now = NULL;
+    context->store_moved = qs_policy_read(&where, &now, NULL) != QS_OK ||
+                           memcmp(qs_policy_digest(now), qs_policy_digest(context->result), QS_DIGEST_BYTES) != 0;
+    qs_policy_free(now);
+    return QS_OK;
+}
+
+enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
+                            struct qs_error *err)
+{
+    struct context *context = ret_context;
+    *context = (struct context){.facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1}};
+    enum qs_status status = read_policy(options, context, err);
+    if (status != QS_OK)
+        return status;
+    context->policy = *qs_policy_get(context->result);
+    narrow(options, context);
+    const struct facts_request request = {.policy = &context->policy,
+                                          .workspace = options->workspace,
+                                          .cwd = options->cwd,
+                                          .root = options->root,
+                                          .make_caches = for_run};
+    status = host_facts_collect(&request, &context->facts, err);
+    if (status == QS_OK)
+        status = plan_make(&context->policy, &context->facts, without, &context->plan, err);
+    if (status == QS_OK)
+        status = env_make(&context->policy, &context->facts, &context->plan, environ, &context->env, err);
+    return status;
+}
+
+void context_release(struct context *context)
+{
+    env_release(&context->env);
+    plan_release(&context->plan);
+    host_facts_release(&context->facts);
+    qs_policy_free(context->result);
+    *context = (struct context){.facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1}};
+}

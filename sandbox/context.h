@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the policy to a plan, once: what run, inspect and the others begin with. */
+#ifndef SANDBOX_CONTEXT_H
+#define SANDBOX_CONTEXT_H
+
+#include "qsettings/policy.h"
+#include "sandbox/env.h"
+#include "sandbox/plan.h"
+#include "sandbox/sandbox.h"
+
+struct context {
+    struct qs_policy_result *result;
+    struct qs_policy policy; /* the result's, narrowed by the options; borrows its lists */
+    struct host_facts facts;
+    struct plan plan;
+    struct env env;
+    bool in_session;      /* the policy is a session's frozen one */
+    bool store_moved;     /* and the store now holds another */
+    bool timeout_is_ours; /* --timeout is the narrower wall limit */
+};
+
+/*
+ * Reads the policy once (of the session that the environment names, else of the stores), narrows it by the options,
+ * looks at the host, plans. for_run makes the private cache directories. Everything an error leaves behind is in
+ * ret_context for its sources; release it in any case. Errors: those of qs_policy_read, session_policy,
+ * host_facts_collect, plan_make.
+ */
+enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
+                            struct qs_error *err) QS_MUST_USE;
+void context_release(struct context *context);
+
+#endif

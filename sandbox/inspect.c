@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan as a report. */
+#include "sandbox/inspect.h"
+
+#include "sandbox/probe.h"
+#include "sandbox/record.h"
+#include "store/digest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static json_t *mounts_of(const struct plan *plan, unsigned kinds)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < plan->count; i++)
+        if (kinds >> plan->mounts[i].kind & 1u)
+            (void)json_array_append_new(list, json_pack("{s:s, s:s}", "path", plan->mounts[i].dest, "why",
+                                                        plan->mounts[i].reason));
+    return list;
+}
+
+static json_t *private_places(const struct plan *plan)
+{
+    json_t *list = json_pack("[s, s, s]", "/dev", "/proc", "/tmp");
+    if (plan->private_var_tmp)
+        (void)json_array_append_new(list, json_string("/var/tmp"));
+    if (plan->private_run)
+        (void)json_array_append_new(list, json_string("/run"));
+    return list;
+}
+
+static json_t *environment(const struct env *env)
+{
+    json_t *passed = json_array(), *removed = json_array();
+    for (size_t i = 0; i < env->count; i++)
+        (void)json_array_append_new(passed, json_stringn(env->items[i], strcspn(env->items[i], "=")));
+    for (size_t i = 0; i < env->removed_count; i++)
+        (void)json_array_append_new(removed, json_string(env->removed[i]));
+    return json_pack("{s:o, s:o}", "passed", passed, "removed", removed);
+}
+
+static json_t *limits(const struct plan *plan)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "wallSeconds", (json_int_t)plan->wall_seconds, "cpuSeconds",
+                     (json_int_t)plan->cpu_seconds, "memoryBytes", (json_int_t)plan->memory_bytes, "fileBytes",
+                     (json_int_t)plan->file_bytes, "processes", (json_int_t)plan->processes, "openFiles",
+                     (json_int_t)plan->open_files);
+}
+
+static json_t *sources(const struct context *context)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < qs_policy_source_count(context->result); i++) {
+        const struct qs_policy_source *source = qs_policy_source(context->result, i);
+        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:b, s:s}", "scope", qs_scope_name(source->scope),
+                                                    "state", qs_status_name(source->state), "generation",
+                                                    (json_int_t)source->generation, "setsPolicy",
+                                                    (int)source->sets_policy, "place", source->place));
+    }
+    return list;
+}
+
+static json_t *barrier(const char *name, bool holds, const char *by)
+{
+    return json_pack("{s:s, s:b, s:s}", "name", name, "holds", (int)holds, "by", by);
+}
+
+static json_t *barriers(const struct plan *plan)
+{
+    char landlock[64];
+    (void)snprintf(landlock, sizeof landlock, "Landlock ABI %d", plan->landlock_abi);
+    const bool has_landlock = plan->landlock_abi > 0;
+    return json_pack("[o, o, o, o, o, o, o, o, o]", barrier("writes outside", true, "read-only mounts"),
+                     barrier("writes outside, second", has_landlock,
+                             has_landlock ? landlock : "this kernel has no Landlock"),
+                     barrier("hidden paths", true, "masks"),
+                     barrier("network", plan->network_closed,
+                             plan->network_closed ? "a network namespace with only lo" : "the policy"),
+                     barrier("host sockets by path", plan->unix_sockets != QS_UNIX_OPEN,
+                             plan->unix_sockets == QS_UNIX_BLOCKED   ? "the call filter"
+                             : plan->unix_sockets == QS_UNIX_PRIVATE ? "private /run and masks"
+                                                                     : "the policy"),
+                     barrier("host sockets without path",
+                             plan->network_closed || plan->scope_abstract || plan->unix_sockets == QS_UNIX_BLOCKED,
+                             plan->network_closed                    ? "the network namespace"
+                             : plan->unix_sockets == QS_UNIX_BLOCKED ? "the call filter"
+                             : plan->scope_abstract                  ? landlock
+                                                                     : "the policy"),
+                     barrier("kernel surface", true, "the call filter, no capabilities, no new privileges"),
+                     barrier("other processes", true, "a PID namespace"),
+                     barrier("further user namespaces", true, "the call filter and user.max_user_namespaces"));
+}
+
+json_t *inspect_risks(const struct context *context)
+{
+    const struct plan *plan = &context->plan;
+    json_t *list = json_array();
+    const struct {
+        bool applies;
+        const char *text;
+    } risks[] = {
+        {true, "what the agent itself does on the host (its file tools, its servers, its hooks) is not confined"},
+        {true, "everything that is not hidden can be read, and printed"},
+        {true, "all barriers are the kernel's: a flaw in it can be used from inside"},
+        {plan->writable, "a build file, a script or a test that the command writes is run by whoever runs it later"},
+        {plan->writable, "what the host reads in the workspace while the command runs is read before the sweep"},
+        {plan->writable, "core.hooksPath, if it names a place in the workspace, makes files there run on the host"},
+        {plan->writable, "a repository made inside the workspace may have hooks; the sweep does not look for it"},
+        {!plan->network_closed, "the network is open: what can be read can be sent away"},
+        {plan->unix_sockets == QS_UNIX_OPEN, "host sockets can be reached, and programs behind them be asked to act"},
+        {plan->unix_sockets == QS_UNIX_PRIVATE, "a host socket made in a visible place after the start is not hidden"},
+        {plan->landlock_abi == 0, "this kernel has no Landlock: mounts are the only barrier for writes"},
+        {plan->memory_bytes != 0, "memoryBytes is a limit of each process's address space, not of all together"},
+        {plan->wall_seconds == 0, "there is no wall limit"},
+    };
+    for (size_t i = 0; i < sizeof risks / sizeof risks[0]; i++)
+        if (risks[i].applies)
+            (void)json_array_append_new(list, json_string(risks[i].text));
+    return list;
+}
+
+json_t *inspect_report(const struct context *context)
+{
+    const struct plan *plan = &context->plan;
+    const struct root_fact *workspace = &context->facts.roots[0];
+    const unsigned writable = 1u << MOUNT_WRITABLE | 1u << MOUNT_CACHE | 1u << MOUNT_PIN | 1u << MOUNT_SOCKET;
+    char digest[DIGEST_TEXT_BYTES];
+    digest_format(qs_policy_digest(context->result), digest);
+    json_t *backend =
+        json_pack("{s:s, s:b, s:s, s:i}", "program", PROBE_BWRAP, "bindByDescriptor", (int)probe_bind_fd(PROBE_BWRAP),
+                  "kernel", context->facts.kernel, "landlockAbi", plan->landlock_abi);
+    return json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o}", "backend",
+                     backend, "filesystem", plan->writable ? "workspace-write" : "read-only", "network",
+                     plan->network_closed ? "closed" : "open", "workspace", workspace->place.path, "checkout",
+                     checkout_name(workspace->git.checkout), "barriers", barriers(plan), "writable",
+                     mounts_of(plan, writable), "readOnly", mounts_of(plan, 1u << MOUNT_READ_ONLY | 1u << MOUNT_BACK),
+                     "hidden", mounts_of(plan, 1u << MOUNT_HIDDEN), "private", private_places(plan), "devices",
+                     mounts_of(plan, 1u << MOUNT_DEVICE), "environment", environment(&context->env), "limits",
+                     limits(plan), "policyDigest", digest, "session", (int)context->in_session, "sources",
+                     sources(context), "residualRisks", inspect_risks(context));
+}

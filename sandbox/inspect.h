@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan as a report: what is writable and why, what is hidden, which barriers hold, what remains. */
+#ifndef SANDBOX_INSPECT_H
+#define SANDBOX_INSPECT_H
+
+#include "sandbox/context.h"
+
+#include <jansson.h>
+
+/* A new reference; NULL without memory. Starts bubblewrap twice, to see what it can. */
+json_t *inspect_report(const struct context *context);
+
+/* What this plan does not stop on this machine, in plain words: an array of strings. */
+json_t *inspect_risks(const struct context *context);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qsandbox: runs commands under the policy that the store holds, or does not run them. */
+#include "sandbox/sandbox.h"
+
+#include "qsettings/version.h"
+#include "sandbox/shim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command commands[] = {
+    {"run",
+     "[--workspace DIR] [--cwd DIR] [--timeout S] [--network closed] [--filesystem read-only]\n"
+     "             [--status-fd N] [--claimed-approver WHO] -- COMMAND...",
+     "run a command in the sandbox", OPTION_PLACE | OPTION_NARROW | OPTION_STATUS | OPTION_APPROVER, true, cmd_run},
+    {"session", "[--timeout S] -- PROGRAM...", "run a program on the host whose own runs all use the policy of now",
+     OPTION_NARROW, true, cmd_session},
+    {"inspect", "[--workspace DIR] [--cwd DIR] [--json]", "say what a run would be, and which barriers hold",
+     OPTION_PLACE | OPTION_NARROW | OPTION_JSON, false, cmd_inspect},
+    {"audit", "[--verify] [--json]", "show the journal of runs, or check its chain", OPTION_VERIFY | OPTION_JSON, false,
+     cmd_audit},
+    {"caches", "[--workspace DIR] --clear", "remove a workspace's private caches", OPTION_PLACE | OPTION_CLEAR, false,
+     cmd_caches},
+};
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+static void usage(FILE *out)
+{
+    (void)fprintf(out, "usage: qsandbox [--root DIR] COMMAND [OPTIONS]\n\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        (void)fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    (void)fprintf(out, "\n`qsandbox COMMAND --help` shows a command's options. Exit status of run: the command's own;\n"
+                       "124 the wall limit; 125 the sandbox could not be set up and nothing was run; 126, 127 as a\n"
+                       "shell gives them; 128+n on a signal.\n");
+}
+
+int report_error(const struct qs_error *err, int exit_status)
+{
+    const char *where = err->file[0] ? err->file : err->path;
+    (void)fprintf(stderr, "qsandbox: status %d (%s): %s%s%s%s%s\n", -err->status, qs_status_name(err->status),
+                  err->message, where[0] ? ", " : "", where, err->advice[0] ? "; " : "", err->advice);
+    return exit_status;
+}
+
+static int call(const struct command *command, int argc, char **argv, const char *root)
+{
+    struct options options = {.root = root, .status_fd = -1};
+    struct qs_error err = {0};
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        (void)printf("usage: qsandbox [--root DIR] %s %s\n\n%s\n", command->name, command->usage, command->summary);
+        return 0;
+    }
+    enum qs_status status = options_parse(command, argc, argv, &options, &err);
+    if (status != QS_OK)
+        return report_error(&err, command->takes_command ? EXIT_REFUSED : -status);
+    return command->run(&options);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--inner") == 0)
+        return shim_main(argc - 2, argv + 2);
+    const char *root = NULL;
+    int at = 1;
+    if (at + 1 < argc && strcmp(argv[at], "--root") == 0) {
+        root = argv[at + 1];
+        at += 2;
+    }
+    const char *name = at < argc ? argv[at] : NULL;
+    if (!name) {
+        usage(stderr);
+        return -QS_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
+        usage(stdout);
+        return 0;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+        (void)printf("qsandbox %s\n", QS_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return call(&commands[i], argc - at, argv + at, root);
+    struct qs_error err = {0};
+    error_set(&err, QS_USAGE, "no command '%s'", name);
+    error_add_advice(&err, "`qsandbox --help` lists them");
+    return report_error(&err, -QS_USAGE);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sweep's locking and its list of absent names. */
+#include "sandbox/sweep.h"
+
+#include "sandbox/sweep_move.h"
+#include "sandbox/sys.h"
+#include "store/buf.h"
+#include "store/cleanup.h"
+#include "store/os.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#define LIST_MAX_BYTES ((size_t)4 << 20)
+
+/* Whatever the policy protects, these are watched in every root: gitrepository-layout(5). */
+static const char *const git_names[] = {".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir",
+                                        ".git/gitdir"};
+
+void sweep_release(struct sweep *sweep)
+{
+    cleanup_fd(&sweep->lock);
+    cleanup_fd(&sweep->pending);
+    for (size_t i = 0; i < sweep->violation_count; i++)
+        free(sweep->violations[i]);
+    free(sweep->violations);
+    *sweep = (struct sweep){.lock = -1, .pending = -1};
+}
+
+/* ---- the list: root and name, each ended by a zero byte ---- */
+
+static enum qs_status add_absent(const char *root, const char *name, struct buf *list, struct qs_error *err)
+{
+    struct path_fact fact = {.fd = -1};
+    AUTO_FREE char *path = path_join(root, name);
+    if (!path)
+        return error_set(err, QS_IO, "out of memory");
+    /* A link on the way is guarded already; only what is plainly absent is watched. */
+    enum qs_status status = path_look_itself(path, &fact, err);
+    bool absent = status == QS_OK && fact.kind == PATH_ABSENT;
+    path_fact_release(&fact);
+    if (absent) {
+        buf_add(list, root, strlen(root) + 1);
+        buf_add(list, name, strlen(name) + 1);
+    }
+    return status == QS_INVALID ? QS_OK : status;
+}
+
+static enum qs_status list_root(const struct qs_policy *policy, const struct root_fact *root, struct buf *list,
+                                struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    bool repository = root->git.dot_git.kind == PATH_DIR;
+    for (size_t i = 0; i < policy->protected_paths.count && status == QS_OK; i++)
+        if (repository || strncmp(policy->protected_paths.items[i], ".git/", 5) != 0)
+            status = add_absent(root->place.path, policy->protected_paths.items[i], list, err);
+    for (size_t i = 0; repository && i < sizeof git_names / sizeof git_names[0] && status == QS_OK; i++)
+        status = add_absent(root->place.path, git_names[i], list, err);
+    return status;
+}
+
+static enum qs_status write_list(const struct context *context, const struct sweep *sweep, struct qs_error *err)
+{
+    AUTO(buf_release) struct buf list = {.max_bytes = LIST_MAX_BYTES};
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < context->facts.root_count && status == QS_OK; i++)
+        status = list_root(&context->policy, &context->facts.roots[i], &list, err);
+    if (status != QS_OK)
+        return status;
+    char temporary[STATE_WORKSPACE_BYTES + 8];
+    (void)snprintf(temporary, sizeof temporary, "%s.new", sweep->name);
+    AUTO_FD int fd = openat(sweep->pending, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (list.failed || fd < 0 || os_write_full(fd, list.data ? list.data : "", list.len) != 0 ||
+        renameat(sweep->pending, temporary, sweep->pending, sweep->name) != 0)
+        return error_sys(err, QS_IO, errno, "cannot write down which names to sweep");
+    return QS_OK;
+}
+
+/* Sweeps what the list says and forgets it. No list: nothing to do. */
+static enum qs_status sweep_list(struct sweep *sweep, struct qs_error *err)
+{
+    AUTO_FD int fd = openat(sweep->pending, sweep->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return QS_OK;
+    AUTO_FREE char *list = NULL;
+    size_t len = 0;
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "cannot open the list of names to sweep");
+    enum qs_status status = os_read_all(fd, "the list of names to sweep", LIST_MAX_BYTES, &list, &len, err);
+    for (size_t at = 0; at < len && status == QS_OK;) {
+        const char *root = list + at;
+        at += strlen(root) + 1;
+        const char *name = at < len ? list + at : "";
+        at += strlen(name) + 1;
+        status = sweep_name(sweep, root, name, err);
+    }
+    if (status == QS_OK && unlinkat(sweep->pending, sweep->name, 0) != 0)
+        status = error_sys(err, QS_IO, errno, "cannot remove the list of names to sweep");
+    return status;
+}
+
+/* ---- in and out ---- */
+
+static enum qs_status open_lock(struct sweep *sweep, struct qs_error *err)
+{
+    AUTO_FD int locks = -1;
+    enum qs_status status = state_open(&sweep->place, "pending", true, &sweep->pending, NULL, err);
+    if (status == QS_OK)
+        status = state_open(&sweep->place, "locks", true, &locks, NULL, err);
+    if (status != QS_OK)
+        return status;
+    sweep->lock = openat(locks, sweep->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (sweep->lock < 0)
+        return error_sys(err, QS_IO, errno, "cannot open the workspace's lock");
+    return QS_OK;
+}
+
+static enum qs_status enter(const struct context *context, struct sweep *sweep, struct qs_error *err)
+{
+    enum qs_status status = open_lock(sweep, err);
+    if (status != QS_OK)
+        return status;
+    if (flock(sweep->lock, LOCK_EX | LOCK_NB) == 0) {
+        status = sweep_list(sweep, err);
+        sweep->inherited = sweep->violation_count;
+        if (status == QS_OK)
+            status = write_list(context, sweep, err);
+    }
+    /* Whoever is inside holds the lock shared; a sweep that is going on now is waited for. */
+    if (status == QS_OK && flock(sweep->lock, LOCK_SH) != 0)
+        status = error_sys(err, QS_IO, errno, "cannot lock the workspace");
+    return status;
+}
+
+enum qs_status sweep_begin(const struct options *options, const struct context *context, struct sweep *ret_sweep,
+                           struct qs_error *err)
+{
+    struct sweep sweep = {.lock = -1, .pending = -1};
+    if (context->plan.writable) {
+        sweep.place =
+            (struct state_place){.home = context->facts.home.path, .root = options->root, .uid = context->facts.uid};
+        state_workspace_name(context->facts.roots[0].place.path, sweep.name);
+        enum qs_status status = enter(context, &sweep, err);
+        if (status != QS_OK) {
+            sweep_release(&sweep);
+            return status;
+        }
+    }
+    *ret_sweep = sweep;
+    return QS_OK;
+}
+
+enum qs_status sweep_end(struct sweep *sweep, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    if (sweep->lock < 0)
+        return QS_OK;
+    /* The shared lock is given up in the attempt: of two that leave at once, the one that gets here last sweeps. */
+    if (flock(sweep->lock, LOCK_EX | LOCK_NB) == 0)
+        status = sweep_list(sweep, err);
+    (void)close(sweep->lock);
+    sweep->lock = -1;
+    return status;
+}

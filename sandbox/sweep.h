@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sweep: names in a writable root that would make a program on the host do something later, and that cannot be
+ * mounted over because they do not exist yet. What was not there before the run and is there afterwards is moved out of
+ * the root.
+ *
+ *   first one in: exclusive lock -> make good a sweep that a killed executor left -> write down what is absent ->
+ * shared others:       shared lock, the first one's list holds last one out: exclusive lock -> sweep -> forget the list
+ *
+ * The list lies in the sandbox's state, so a SIGKILL in between is made good by the next start. What the host reads
+ * while the command runs is a residual risk that the sweep does not remove.
+ */
+#ifndef SANDBOX_SWEEP_H
+#define SANDBOX_SWEEP_H
+
+#include "sandbox/context.h"
+#include "sandbox/state.h"
+
+struct sweep {
+    int lock;    /* -1: nothing is writable, or done */
+    int pending; /* the directory that holds the list */
+    char name[STATE_WORKSPACE_BYTES];
+    struct state_place place;
+    char **violations; /* in words; also those of an earlier run that this one made good */
+    size_t violation_count;
+    size_t inherited; /* how many of them are an earlier run's */
+};
+
+/* Enters. Errors: QS_UNTRUSTED, QS_IO (the list cannot be made durable: the run must not start). */
+enum qs_status sweep_begin(const struct options *options, const struct context *context, struct sweep *ret_sweep,
+                           struct qs_error *err) QS_MUST_USE;
+/* Leaves; the last one sweeps. Errors: QS_IO (something could not be moved; the list stays for the next start). */
+enum qs_status sweep_end(struct sweep *sweep, struct qs_error *err) QS_MUST_USE;
+void sweep_release(struct sweep *sweep);
+
+#endif
