@@ -128,7 +128,7 @@ static int rules_terminal(scmp_filter_ctx context)
 /* personality(0xffffffff) asks and changes nothing. The 64-bit comparison denies more here than needed, never less. */
 static int rules_personality(scmp_filter_ctx context)
 {
-    return deny_if(context, SCMP_SYS(personality), SCMP_A0(SCMP_CMP_NE, INT_MASK));
+    return deny_if(context, SCMP_SYS(personality), SCMP_A0(SCMP_CMP_NE, INT_MASK, 0));
 }
 
 static bool family_allowed(int family, enum qs_unix_sockets unix_sockets)
@@ -147,7 +147,7 @@ static int rules_sockets(scmp_filter_ctx context, enum qs_unix_sockets unix_sock
     /* Of netlink only routing, which address look-ups read. */
     if (code == 0)
         code = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2,
-                                SCMP_A0(SCMP_CMP_MASKED_EQ, INT_MASK, AF_NETLINK), SCMP_A2(SCMP_CMP_NE, 0));
+                                SCMP_A0(SCMP_CMP_MASKED_EQ, INT_MASK, AF_NETLINK), SCMP_A2(SCMP_CMP_NE, 0, 0));
     /* A datagram pair can send to any path; a stream pair cannot (unix(7)). */
     for (uint64_t type = 0; type <= SOCKET_TYPE_MASK && code == 0 && unix_sockets == QS_UNIX_BLOCKED; type++)
         if (type != SOCK_STREAM)
