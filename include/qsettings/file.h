@@ -34,11 +34,25 @@ struct qs_replace_options {
  * given owner, mode, ACL and extended attributes of the old file, flushed, renamed over, and the directory flushed.
  * Symbolic links are followed to the end and stay; the target is replaced.
  *
+ * Kept are owner, group, mode bits, the access ACL and all extended attributes, or the call is refused; not those that
+ * speak of the old content (file capabilities, IMA and EVM signatures), and a security label only where the caller may set
+ * it. The mode of a new file and a default ACL of its directory never widen each other.
+ * For root each directory on the way, links included, must be root's and not writable by others unless sticky. A stranger's
+ * link in a sticky directory is never followed.
+ *
+ * With expect the file is exchanged (RENAME_EXCHANGE) for the new one, and what came out is compared: if it is not what was
+ * expected, or somebody has it open for writing, it goes back and nothing has changed. If it was edited twice within the
+ * call, the second edit is kept beside it as FILE.conflict-RANDOM, and the error's advice names it. A file system that
+ * cannot exchange is refused with QS_INVALID. One that cannot rename without replacing links a new file into place.
+ *
  * Durability: after QS_OK the new content survives a power cut. After an error or a crash FILE is the old or the new
- * content, complete; a crash may leave one temporary, which the next call for the same FILE removes.
+ * content, complete; a crash may leave one temporary (.qs-...), which the next call for the same FILE removes. An edit that
+ * a killed call with expect had taken out is put back by the next call for the same FILE.
  * Errors: QS_UNTRUSTED (not permitted; another owner), QS_INVALID (directory, device, dangling link, hard links; the
- * message says which flag allows it), QS_CONFLICT (expect; QS_REPLACE_NEW_ONLY), QS_NOT_FOUND (the directory does not exist),
- * QS_IO.
+ * advice says which flag allows it), QS_CONFLICT (expect; QS_REPLACE_NEW_ONLY), QS_NOT_FOUND (the directory does not exist),
+ * QS_USAGE (no file; expect with QS_REPLACE_NEW_ONLY; mode with more than permission bits), QS_IO.
+ * Threads: any number at once, also on one FILE: the last one to rename wins.
+ * Cost: two flushes; one pass over the names in the target's directory, for leftovers.
  */
 QS_API enum qs_status qs_file_replace(const char *file, const void *data, size_t len,
                                       const struct qs_replace_options *options, struct qs_error *err) QS_MUST_USE;
