@@ -55,47 +55,48 @@ static void json_pointers_are_segments(void **state)
     EXPECT_KEY("/ /\t", " \0\t");
 }
 
+static const struct {
+    const char *text;
+    unsigned column;
+    const char *says;
+} faults[] = {
+    {"", 1, "empty"},
+    {".", 1, "empty"},
+    {"a.", 3, "empty"},
+    {".a", 1, "empty"},
+    {"a..b", 3, "empty"},
+    {"\"\"", 2, "empty"},
+    {"a.\"\".b", 4, "empty"},
+    {"/", 2, "empty"},
+    {"/a/", 4, "empty"},
+    {"//a", 2, "empty"},
+    {"/a~", 3, "~"},
+    {"/a~2", 3, "~"},
+    {"a\"b", 2, "quote"},
+    {"a.\"b", 3, "does not end"},
+    {"a.\"b\\\"", 3, "does not end"},
+    {"\"a\"b", 4, "dot"},
+    {"\"a\\x\"", 3, "escape"},
+    {"\"a\\", 3, "escape"},
+    {"\"\\u12g4\"", 2, "hexadecimal"},
+    {"\"\\u12", 2, "hexadecimal"},
+    {"\"\\u0000\"", 2, "no character"},
+    {"\"\\ud800\"", 2, "no character"},
+    {"\"\\U00110000\"", 2, "no character"},
+    {"a\tb", 2, "control"},
+    {"\"a\tb\"", 3, "control"},
+    {"a.\x7f", 3, "control"},
+    {"a.\"\x7f\"", 4, "control"},
+    {"'a.b'", 1, "double quotes"},
+    {"a.'b'", 3, "double quotes"},
+    {"a.\xff", 3, "UTF-8"},
+    {"a.\xc3", 3, "UTF-8"},
+    {"/a/\xed\xa0\x80", 4, "UTF-8"},
+};
+
 static void faults_are_refused_with_their_column(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        unsigned column;
-        const char *says;
-    } faults[] = {
-        {"", 1, "empty"},
-        {".", 1, "empty"},
-        {"a.", 3, "empty"},
-        {".a", 1, "empty"},
-        {"a..b", 3, "empty"},
-        {"\"\"", 2, "empty"},
-        {"a.\"\".b", 4, "empty"},
-        {"/", 2, "empty"},
-        {"/a/", 4, "empty"},
-        {"//a", 2, "empty"},
-        {"/a~", 3, "~"},
-        {"/a~2", 3, "~"},
-        {"a\"b", 2, "quote"},
-        {"a.\"b", 3, "does not end"},
-        {"a.\"b\\\"", 3, "does not end"},
-        {"\"a\"b", 4, "dot"},
-        {"\"a\\x\"", 3, "escape"},
-        {"\"a\\", 3, "escape"},
-        {"\"\\u12g4\"", 2, "hexadecimal"},
-        {"\"\\u12", 2, "hexadecimal"},
-        {"\"\\u0000\"", 2, "no character"},
-        {"\"\\ud800\"", 2, "no character"},
-        {"\"\\U00110000\"", 2, "no character"},
-        {"a\tb", 2, "control"},
-        {"\"a\tb\"", 3, "control"},
-        {"a.\x7f", 3, "control"},
-        {"a.\"\x7f\"", 4, "control"},
-        {"'a.b'", 1, "double quotes"},
-        {"a.'b'", 3, "double quotes"},
-        {"a.\xff", 3, "UTF-8"},
-        {"a.\xc3", 3, "UTF-8"},
-        {"/a/\xed\xa0\x80", 4, "UTF-8"},
-    };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct qs_key key = {.len = 3, .bytes = "old"};
         struct qs_error err = {0};

@@ -171,48 +171,49 @@ static void what_is_no_number_is_refused(void **state)
     assert_int_equal(value_encode(NULL, &out, &err), QS_INVALID);
 }
 
+static const struct {
+    const char *text;
+    unsigned line, column;
+    const char *path, *says;
+} faults[] = {
+    {"", 1, 1, "", "invalid JSON"},
+    {"1 2", 1, 3, "", "end of file"},
+    {"{} x", 1, 4, "", "end of file"},
+    {"{\"a\":1,}", 1, 8, "", "expected"},
+    {"[1,\n 2,\n]", 3, 1, "", "near"},
+    {"{\"a\":{\"b\":1,\"b\":2}}", 1, 13, "a.b", "twice"},
+    {"{\"a\":9223372036854775808}", 1, 6, "a", "64 bits"},
+    {"{\"a\":[0,-9223372036854775809]}", 1, 9, "a.1", "64 bits"},
+    {"{\"a\":1e309}", 1, 6, "a", "64-bit real"},
+    {"{\"a\":\"\\u0000\"}", 1, 6, "a", "\\u0000"},
+    {"{\"\\u0000\":1}", 1, 2, "", "\\u0000"},
+    {"{\"a\":\"\\ud800\"}", 1, 6, "a", "Unicode"},
+    {"{\"a\":\"\\ud800\\u0041\"}", 1, 6, "a", "Unicode"},
+    {"{\"a\":\"\\udc00\"}", 1, 6, "a", "Unicode"},
+    {"{\"a\":\"\\q\"}", 1, 8, "a", "escape"},
+    {"{\"a\":\"x\ty\"}", 1, 8, "a", "control"},
+    {"{\"a\":\"x\ny\"}", 1, 8, "a", "newline"},
+    {"{\"a\":\"x", 1, 6, "a", "end"},
+    {"{\"a\":01}", 1, 6, "a", "invalid token"},
+    {"{\"a\":.5}", 1, 6, "a", "invalid token"},
+    {"{\"a\":1.}", 1, 6, "a", "invalid token"},
+    {"{\"a\":+1}", 1, 6, "a", "invalid token"},
+    {"{\"a\":NaN}", 1, 6, "a", "invalid token"},
+    {"{\"a\":True}", 1, 6, "a", "invalid token"},
+    {"{a:1}", 1, 2, "", "expected"},
+    {"{'a':1}", 1, 2, "", "expected"},
+    {"{\"a\" 1}", 1, 6, "a", "':' expected"},
+    {"{\"a\":1 \"b\":2}", 1, 8, "", "expected"},
+    {"[1 2]", 1, 4, "1", "expected"},
+    {"\"a\xff\"", 1, 3, "", "UTF-8"},
+    {"{\"a\":[{\"b\":\"\xed\xa0\x80\"}]}", 1, 13, "a.0.b", "UTF-8"},
+    {"// c\n1", 1, 1, "", "invalid token"},
+    {"\xef\xbb\xbf{}", 1, 1, "", "invalid"}, /* a byte order mark is a document's matter */
+};
+
 static void refusals_tell_the_place(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        unsigned line, column;
-        const char *path, *says;
-    } faults[] = {
-        {"", 1, 1, "", "invalid JSON"},
-        {"1 2", 1, 3, "", "end of file"},
-        {"{} x", 1, 4, "", "end of file"},
-        {"{\"a\":1,}", 1, 8, "", "expected"},
-        {"[1,\n 2,\n]", 3, 1, "", "near"},
-        {"{\"a\":{\"b\":1,\"b\":2}}", 1, 13, "a.b", "twice"},
-        {"{\"a\":9223372036854775808}", 1, 6, "a", "64 bits"},
-        {"{\"a\":[0,-9223372036854775809]}", 1, 9, "a.1", "64 bits"},
-        {"{\"a\":1e309}", 1, 6, "a", "64-bit real"},
-        {"{\"a\":\"\\u0000\"}", 1, 6, "a", "\\u0000"},
-        {"{\"\\u0000\":1}", 1, 2, "", "\\u0000"},
-        {"{\"a\":\"\\ud800\"}", 1, 6, "a", "Unicode"},
-        {"{\"a\":\"\\ud800\\u0041\"}", 1, 6, "a", "Unicode"},
-        {"{\"a\":\"\\udc00\"}", 1, 6, "a", "Unicode"},
-        {"{\"a\":\"\\q\"}", 1, 8, "a", "escape"},
-        {"{\"a\":\"x\ty\"}", 1, 8, "a", "control"},
-        {"{\"a\":\"x\ny\"}", 1, 8, "a", "newline"},
-        {"{\"a\":\"x", 1, 6, "a", "end"},
-        {"{\"a\":01}", 1, 6, "a", "invalid token"},
-        {"{\"a\":.5}", 1, 6, "a", "invalid token"},
-        {"{\"a\":1.}", 1, 6, "a", "invalid token"},
-        {"{\"a\":+1}", 1, 6, "a", "invalid token"},
-        {"{\"a\":NaN}", 1, 6, "a", "invalid token"},
-        {"{\"a\":True}", 1, 6, "a", "invalid token"},
-        {"{a:1}", 1, 2, "", "expected"},
-        {"{'a':1}", 1, 2, "", "expected"},
-        {"{\"a\" 1}", 1, 6, "a", "':' expected"},
-        {"{\"a\":1 \"b\":2}", 1, 8, "", "expected"},
-        {"[1 2]", 1, 4, "1", "expected"},
-        {"\"a\xff\"", 1, 3, "", "UTF-8"},
-        {"{\"a\":[{\"b\":\"\xed\xa0\x80\"}]}", 1, 13, "a.0.b", "UTF-8"},
-        {"// c\n1", 1, 1, "", "invalid token"},
-        {"\xef\xbb\xbf{}", 1, 1, "", "invalid"}, /* a byte order mark is a document's matter */
-    };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         json_t *value = NULL;
         struct qs_error err = {0};
