@@ -261,6 +261,24 @@ static bool find_line_separator(const char *text, size_t len, size_t *ret_at)
     return first < len;
 }
 
+/* Without tags %TAG directives say nothing, but libyaml compares each with all before it: a megabyte of them took it
+ * half a minute. So at most this many lines may begin with one. */
+#define TAG_DIRECTIVES_MAX 64
+
+static bool find_too_many_directives(const char *text, size_t len, size_t *ret_at)
+{
+    const char *at = text, *end = text + len;
+    unsigned count = 0;
+    while ((at = memmem(at, (size_t)(end - at), "%TAG", 4))) {
+        if ((at == text || at[-1] == '\n' || at[-1] == '\r') && count++ == TAG_DIRECTIVES_MAX) {
+            *ret_at = (size_t)(at - text);
+            return true;
+        }
+        at += 4;
+    }
+    return false;
+}
+
 enum qs_status yamltext_parse(const char *text, size_t len, json_t **ret_value, struct qs_error *err)
 {
     AUTO(trail_release) struct trail trail;
@@ -272,6 +290,8 @@ enum qs_status yamltext_parse(const char *text, size_t len, json_t **ret_value, 
         return fault_at(&reader, at, "the text is not UTF-8");
     if (find_line_separator(text, len, &at))
         return fault_at(&reader, at, "a raw U+0085, U+2028 or U+2029; write it as \\N, \\L or \\P in double quotes");
+    if (find_too_many_directives(text, len, &at))
+        return fault_at(&reader, at, "more than 64 %TAG directives");
     enum qs_status status = run(&reader, &value);
     if (status != QS_OK)
         return status;

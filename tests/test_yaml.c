@@ -239,6 +239,25 @@ static void nest(struct buf *out, unsigned depth, bool flow)
         buf_add_str(out, "]");
 }
 
+/* Each is compared with all before it. */
+static void tag_directives_are_bounded(void **state)
+{
+    (void)state;
+    AUTO(buf_release) struct buf text = {0};
+    AUTO(doc_release) struct doc *doc = NULL;
+    struct doc *refused = NULL;
+    struct qs_error err = {0};
+    for (unsigned i = 0; i < 64; i++)
+        buf_printf(&text, "%%TAG !a%u! tag:a\n", i);
+    size_t len = text.len;
+    buf_add_str(&text, "---\na: 1\n");
+    assert_int_equal(doc_parse("t", text.data, text.len, DOC_YAML, &doc, &err), QS_OK);
+    text.len = len;
+    buf_add_str(&text, "%TAG !b! tag:b\n---\na: 1\n");
+    assert_int_equal(doc_parse("t", text.data, text.len, DOC_YAML, &refused, &err), QS_INVALID);
+    assert_int_equal(err.line, 65);
+}
+
 static void depth_is_bounded(void **state)
 {
     (void)state;
@@ -392,6 +411,7 @@ int main(void)
         cmocka_unit_test(layout_of_all_kinds_is_read),
         cmocka_unit_test(faults_are_told_with_file_line_column_and_path),
         cmocka_unit_test(a_raw_zero_byte_is_refused),
+        cmocka_unit_test(tag_directives_are_bounded),
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(places_of_keys_and_values_are_found),
         cmocka_unit_test(output_is_what_a_person_would_write),
