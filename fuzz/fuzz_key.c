@@ -2,7 +2,8 @@
 /*
  * Key grammar. Invariants: a text is either refused with QS_INVALID and a column within it, or gives a valid key whose
  * formatted text parses to the same key; an encoded key is valid exactly if its segments can be pushed one by one, and
- * then its formatted text parses to it, too.
+ * then its formatted text parses to it, too, and popping its segments gives shorter and shorter prefixes that cover it;
+ * the order of keys is an order.
  */
 #include "fuzz/fuzz.h"
 #include "store/key.h"
@@ -45,6 +46,23 @@ static void check_encoded(const uint8_t *data, size_t size)
         return;
     MUST(key.len == size && memcmp(key.bytes, data, size) == 0);
     formats_and_parses_back(data, size);
+    for (size_t before = key.len; key.len; before = key.len) {
+        qs_key_pop(&key);
+        MUST(key.len < before && key.bytes[key.len] == 0);
+        MUST(!key.len || (key_valid(key.bytes, key.len) && key_covers(key.bytes, key.len, data, size)));
+    }
+}
+
+/* Any two byte strings, the halves of the input: the order is one, and a prefix comes no later than what it covers. */
+static void check_order(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
+{
+    int order = key_compare(a, a_len, b, b_len);
+    int reverse = key_compare(b, b_len, a, a_len);
+    MUST((order < 0) == (reverse > 0) && (order == 0) == (reverse == 0));
+    MUST((order == 0) == (a_len == b_len && (!a_len || memcmp(a, b, a_len) == 0)));
+    MUST(key_covers(a, a_len, a, a_len) && key_covers(NULL, 0, b, b_len));
+    if (key_covers(a, a_len, b, b_len))
+        MUST(order <= 0 && (order == 0 || !key_covers(b, b_len, a, a_len)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -56,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     check_text(text);
     check_encoded(data, size);
+    check_order(data, size / 2, data + size / 2, size - size / 2);
     free(text);
     return 0;
 }

@@ -24,6 +24,49 @@ static void are_well_formed(const struct leaves *leaves)
     }
 }
 
+/* The same below a prefix: every key is covered by it, and what is joined below it is the same value. */
+static void check_prefix(const struct doc *doc)
+{
+    struct qs_key prefix;
+    struct leaves leaves = {0};
+    struct qs_error err = {0};
+    json_t *again = NULL;
+    MUST(qs_key_parse("above.\"all of.it\"", &prefix, NULL) == QS_OK);
+    if (leaves_from_value(doc_root(doc), &prefix, NULL, &leaves, &err) == QS_OK) {
+        are_well_formed(&leaves);
+        for (size_t i = 0; i < leaves.count; i++)
+            MUST(key_covers(prefix.bytes, prefix.len, leaves.items[i].key.data, leaves.items[i].key.len));
+        MUST(leaves_to_value(leaves.items, leaves.count, &prefix, &again, NULL) == QS_OK);
+        MUST(value_equal(doc_root(doc), again));
+        prefix.bytes[0] ^= 1; /* another subtree: none of it is there */
+        json_t *none = NULL;
+        enum qs_status status = leaves_to_value(leaves.items, leaves.count, &prefix, &none, NULL);
+        MUST(leaves.count ? status == QS_DAMAGED && !none : status == QS_OK);
+        json_decref(none);
+    } else {
+        MUST(err.status == QS_INVALID);
+    }
+    json_decref(again);
+    leaves_release(&leaves);
+}
+
+/* Inside an array the document is one leaf, which may stand anywhere but at the root. */
+static void check_leaf(const struct doc *doc)
+{
+    struct qs_key prefix, root = {0};
+    struct leaves leaves = {0};
+    json_t *array = json_pack("[O]", doc_root(doc)), *again = NULL;
+    MUST(array && qs_key_parse("one", &prefix, NULL) == QS_OK);
+    MUST(leaves_from_value(array, &root, NULL, &leaves, NULL) == QS_INVALID && !leaves.count);
+    if (leaves_from_value(array, &prefix, NULL, &leaves, NULL) == QS_OK) {
+        MUST(leaves.count == 1 && leaves.items[0].key.len == prefix.len);
+        MUST(leaves_to_value(leaves.items, 1, &prefix, &again, NULL) == QS_OK && value_equal(array, again));
+    }
+    leaves_release(&leaves);
+    json_decref(array);
+    json_decref(again);
+}
+
 static void check_document(const uint8_t *data, size_t size)
 {
     struct doc *doc = NULL;
@@ -32,6 +75,8 @@ static void check_document(const uint8_t *data, size_t size)
     json_t *again = NULL;
     if (doc_parse("input", data, size, DOC_JSON, &doc, NULL) != QS_OK)
         return;
+    check_prefix(doc);
+    check_leaf(doc);
     enum qs_status status = leaves_from_value(doc_root(doc), NULL, doc, &leaves, &err);
     if (status != QS_OK) {
         MUST(status == QS_INVALID && err.line && strcmp(err.file, "input") == 0);

@@ -2,7 +2,8 @@
 /*
  * The canonical value codec. Invariants: a text is either refused with QS_INVALID and a place, or decodes to a value
  * whose canonical text decodes to an equal value and encodes to the same text; a text is a canonical leaf exactly if it
- * decodes to a leaf and equals that value's canonical text; and eight bytes taken as a real read back bit for bit.
+ * decodes to a leaf and equals that value's canonical text; eight bytes taken as a real read back bit for bit; indented
+ * text reads back equal; and what was changed is not equal.
  */
 #include "fuzz/fuzz.h"
 #include "store/value.h"
@@ -28,6 +29,43 @@ static void check_real(const uint8_t *data)
     buf_release(&text);
 }
 
+static void check_type(const json_t *value)
+{
+    const char *name = value_type_name(value);
+    MUST((strcmp(name, "object") == 0) == json_is_object(value) &&
+         (strcmp(name, "array") == 0) == json_is_array(value));
+    MUST((strcmp(name, "string") == 0) == json_is_string(value) && (strcmp(name, "null") == 0) == json_is_null(value));
+    MUST((strcmp(name, "integer") == 0) == json_is_integer(value) &&
+         (strcmp(name, "real") == 0) == json_is_real(value));
+    MUST((strcmp(name, "boolean") == 0) == json_is_boolean(value));
+}
+
+/* Indented text is the same value; and a value with something taken out, or another thing in its place, is not. */
+static void check_other(json_t *value)
+{
+    struct buf text = {0};
+    json_t *again = NULL, *less = json_copy(value), *other = json_copy(value);
+    MUST(value_encode_pretty(value, &text, NULL) == QS_OK);
+    MUST(value_decode(text.data, text.len, &again, NULL) == QS_OK && value_equal(value, again));
+    if (json_array_size(value)) {
+        MUST(json_array_remove(less, json_array_size(less) - 1) == 0 && !value_equal(value, less));
+        MUST(json_array_set_new(other, 0, json_pack("[[]]")) == 0 && json_array_append(other, value) == 0);
+        MUST(!value_equal(value, other));
+    }
+    for (void *iter = json_object_iter(other); iter; iter = NULL) {
+        MUST(json_object_iter_set_new(other, iter, json_pack("[[], i]", 0)) == 0);
+        MUST(value_equal(value, other) == value_equal(json_object_iter_value(json_object_iter(value)),
+                                                      json_object_iter_value(json_object_iter(other))));
+        MUST(json_object_deln(less, json_object_iter_key(iter), json_object_iter_key_len(iter)) == 0);
+        MUST(!value_equal(value, less));
+    }
+    MUST(!value_equal(value, NULL));
+    json_decref(again);
+    json_decref(less);
+    json_decref(other);
+    buf_release(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     json_t *value = NULL, *again = NULL;
@@ -48,6 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool leaf = !json_is_object(value) || json_object_size(value) == 0;
     MUST(canonical == (leaf && text.len == size && memcmp(text.data, data, size) == 0));
     MUST(!leaf || value_is_canonical_leaf(text.data, text.len));
+    check_type(value);
+    check_other(value);
     json_decref(value);
     json_decref(again);
     buf_release(&text);

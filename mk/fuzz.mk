@@ -41,3 +41,8 @@ cover: ## how much of its own files each fuzz target's corpus reaches; at least 
 	@sh tools/deps.sh
 	@$(MAKE) --no-print-directory KIND=fuzz fuzz-built
 	@bash tools/cover.sh build/fuzz
+
+.PHONY: fuzz-merge
+fuzz-merge: ## put what fuzzing found, as far as it reaches new edges, into the committed corpora
+	@$(MAKE) --no-print-directory KIND=fuzz fuzz-built
+	@bash tools/fuzz-merge.sh build/fuzz $(TARGET)

@@ -158,11 +158,12 @@ int stress_cmd_race(int argc, char **argv)
     race.config.dir = scratch;
     struct race_result result;
     char reason[STRESS_REASON_BYTES] = "";
-    if (!race_run(&race, &result, reason) || !tried_something(&race, &result, reason))
+    bool ran = race_run(&race, &result, reason);
+    stress_remove_tree(scratch); /* before the report: a closed standard output ends the program */
+    if (!ran || !tried_something(&race, &result, reason))
         status = stress_fail(STRESS_FAILED, "race", "%s", reason);
     else
         status = tell(&race, &o, &result);
     race_release(&race);
-    stress_remove_tree(scratch);
     return status;
 }

@@ -284,11 +284,12 @@ int stress_cmd_sessions(int argc, char **argv)
     if (!sessions.shared)
         return stress_fail(STRESS_FAILED, "sessions", "scratch directory: %s", strerrordesc_np(errno));
     sessions.config.dir = scratch;
-    if (run(&sessions, &o, reason))
+    bool ran = run(&sessions, &o, reason);
+    stress_remove_tree(scratch); /* before the report: a closed standard output ends the program */
+    if (ran)
         status = tell(&sessions, &o);
     else
         status = stress_fail(STRESS_FAILED, "sessions", "%s", reason);
     (void)munmap(sessions.shared, sizeof *sessions.shared);
-    stress_remove_tree(scratch);
     return status;
 }

@@ -38,8 +38,8 @@ names() {
         echo "$name"
         [ -x "$QS_BUILD/tests/replay/$name" ]
         [ -n "$(find "fuzz/corpus/$name" -type f)" ]
-        [ "$(find "fuzz/corpus/$name" -type f | wc -l)" -le 100 ]
-        [ "$(du -sb "fuzz/corpus/$name" | cut -f1)" -le 2000000 ]
+        [ "$(find "fuzz/corpus/$name" -type f | wc -l)" -le 200 ]
+        [ "$(du -sb "fuzz/corpus/$name" | cut -f1)" -le 400000 ]
         grep -qE "^$name +[a-z]" fuzz/targets
         count=$((count + 1))
     done

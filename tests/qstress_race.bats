@@ -241,6 +241,9 @@ EOF
     mkdir -m 755 t
     run "$qstress" race --backend rename-away --seconds 0.3
     run "$qstress" race --path f.json --writer-cmd false --seconds 0.3
+    "$qstress" race --backend rename-over --seconds 0.3 >/dev/full || true
+    "$qstress" race --backend rename-over --seconds 0.3 | true
+    [ -z "$(ls t)" ]
     "$qstress" race --backend in-place --seconds 60 >/dev/null 2>&1 &
     local pid=$!
     until [ -n "$(ls t)" ]; do :; done
