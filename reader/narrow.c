@@ -52,6 +52,8 @@ static enum qs_status meet_contained(const struct qs_list *a, const struct qs_li
                                      struct qs_error *err)
 {
     enum qs_status status = append_contained(into, a, b, err);
+    if (a == b)
+        return status; /* sorted and reduced as it is */
     if (!status)
         status = append_contained(into, b, a, err);
     policy_list_sort(into);
@@ -63,6 +65,8 @@ static enum qs_status meet_united(const struct qs_list *a, const struct qs_list 
                                   struct qs_error *err)
 {
     enum qs_status status = list_append(into, a, err);
+    if (a == b)
+        return status;
     if (!status)
         status = list_append(into, b, err);
     policy_list_sort(into);
@@ -88,7 +92,7 @@ static enum qs_status meet_pass(const struct qs_policy *a, const struct qs_polic
                                 struct qs_error *err)
 {
     enum qs_status status = append_pass(into, a, err);
-    if (!status)
+    if (!status && a != b)
         status = append_pass(into, b, err);
     policy_pass_sort(into);
     return status;
@@ -159,7 +163,7 @@ enum qs_status policy_part_meet(const struct policy_part *a, const struct policy
 {
     AUTO(policy_part_release) struct policy_part part = {.set = a->set | b->set};
     for (unsigned i = 0; i < POLICY_FIELD_COUNT; i++) {
-        /* Where one is top the other is met with itself: that copies it, and reduces its roots. */
+        /* Where one is top the other is met with itself, which copies it. */
         const struct policy_part *x = a->set & 1u << i ? a : b, *y = b->set & 1u << i ? b : a;
         if (!(part.set & 1u << i))
             continue;
@@ -169,5 +173,53 @@ enum qs_status policy_part_meet(const struct policy_part *a, const struct policy
     }
     *ret_part = part;
     part = (struct policy_part){0};
+    return QS_OK;
+}
+
+static size_t field_bytes(enum policy_kind kind)
+{
+    switch (kind) {
+    case POLICY_ENUM:
+        return sizeof(unsigned);
+    case POLICY_CONTAINED:
+    case POLICY_UNITED:
+        return sizeof(struct qs_list);
+    case POLICY_PASS: /* the pointer, and the count behind it */
+        return offsetof(struct qs_policy, env_pass_count) + sizeof(size_t) - offsetof(struct qs_policy, env_pass);
+    case POLICY_PAIRS:
+        return offsetof(struct qs_policy, env_set_count) + sizeof(size_t) - offsetof(struct qs_policy, env_set);
+    case POLICY_LIMIT:
+        return sizeof(uint64_t);
+    }
+    return 0;
+}
+
+static void swap_field(struct qs_policy *a, struct qs_policy *b, unsigned field)
+{
+    unsigned char kept[sizeof(struct qs_list) + sizeof(void *)];
+    size_t len = field_bytes(policy_fields[field].kind);
+    memcpy(kept, policy_slot(a, field), len);
+    memcpy(policy_slot_mut(a, field), policy_slot(b, field), len);
+    memcpy(policy_slot_mut(b, field), kept, len);
+}
+
+enum qs_status policy_part_narrow(struct policy_part *part, const struct policy_part *by, struct qs_error *err)
+{
+    AUTO(policy_part_release) struct policy_part met = {0};
+    struct policy_part view = *part; /* borrows what is owned by part */
+    view.set &= by->set;
+    enum qs_status status = policy_part_meet(&view, by, &met, err);
+    if (status)
+        return status;
+    /* Checked by another definition than the meet's: a fault in the one or the other must not open a sandbox. */
+    const char *wider = policy_wider(&met, &view);
+    wider = wider ? wider : policy_wider(&met, by);
+    if (wider)
+        return error_set(err, QS_INVALID, "narrowing %s would have widened it", wider);
+    for (unsigned i = 0; i < POLICY_FIELD_COUNT; i++) {
+        if (met.set & 1u << i)
+            swap_field(&part->policy, &met.policy, i);
+    }
+    part->set |= met.set;
     return QS_OK;
 }

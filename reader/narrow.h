@@ -19,6 +19,11 @@
 enum qs_status policy_part_meet(const struct policy_part *a, const struct policy_part *b, struct policy_part *ret_part,
                                 struct qs_error *err) QS_MUST_USE;
 
+/* part becomes its meet with by; fields that by does not set are not touched. Errors: QS_IO (memory; part is as it
+ * was), QS_INVALID (the result would be wider than one of the two: a fault of ours, refused). */
+enum qs_status policy_part_narrow(struct policy_part *part, const struct policy_part *by,
+                                  struct qs_error *err) QS_MUST_USE;
+
 /* Takes out of a list of paths those that lie inside another of the list. Sorted lists stay sorted. */
 void policy_list_reduce(struct qs_list *paths);
 

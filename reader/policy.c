@@ -223,37 +223,19 @@ static const struct policy_part *narrowing_part(const struct reading *reading, s
     return part->set ? part : NULL;
 }
 
-/* policy becomes its meet with part. That it is then wider than neither is checked by another definition: a fault in
- * the one or the other must not open a sandbox. */
-static enum qs_status narrow(struct policy_part *policy, const struct policy_part *part, struct qs_error *err)
-{
-    AUTO(policy_part_release) struct policy_part met = {0};
-    enum qs_status status = policy_part_meet(policy, part, &met, err);
-    if (status)
-        return status;
-    const char *wider = policy_wider(&met, policy);
-    wider = wider ? wider : policy_wider(&met, part);
-    if (wider)
-        return error_set(err, QS_INVALID, "narrowing %s would have widened it", wider);
-    struct policy_part old = *policy;
-    *policy = met;
-    met = old;
-    return QS_OK;
-}
-
 static enum qs_status put_together(struct reading *reading, struct qs_error *err)
 {
     AUTO(policy_part_release) struct policy_part policy = {0};
     size_t fixing = fixing_scope(reading->result);
     if (fixing == POLICY_SOURCES_MAX)
         return no_policy(reading, err);
-    enum qs_status status = policy_part_copy(&reading->layers[fixing].part, &policy, err);
-    if (!status)
-        status = policy_part_complete(&policy, err);
+    policy = reading->layers[fixing].part;
+    reading->layers[fixing].part = (struct policy_part){0};
+    enum qs_status status = policy_part_complete(&policy, err);
     for (size_t i = 0; i < POLICY_SOURCES_MAX && !status; i++) {
         const struct policy_part *part = i == fixing ? NULL : narrowing_part(reading, i);
         if (part)
-            status = narrow(&policy, part, err);
+            status = policy_part_narrow(&policy, part, err);
     }
     return status ? status : policy_result_complete(reading->result, &policy, err);
 }

@@ -78,14 +78,17 @@ void policy_part_release(struct policy_part *part)
 
 enum qs_status policy_list_add(struct qs_list *list, const char *text, size_t len, struct qs_error *err)
 {
-    char *copy = strndup(text, len);
-    char **items = copy ? reallocarray(list->items, list->count + 1, sizeof *items) : NULL;
-    if (!items) {
-        free(copy);
-        return error_set(err, QS_IO, "out of memory");
+    /* Room is made at each power of two, so that the count alone tells when. */
+    if ((list->count & (list->count - 1)) == 0) {
+        char **items = reallocarray(list->items, list->count ? 2 * list->count : 1, sizeof *items);
+        if (!items)
+            return error_set(err, QS_IO, "out of memory");
+        list->items = items;
     }
-    list->items = items;
-    items[list->count++] = copy;
+    char *copy = strndup(text, len);
+    if (!copy)
+        return error_set(err, QS_IO, "out of memory");
+    list->items[list->count++] = copy;
     return QS_OK;
 }
 

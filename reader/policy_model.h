@@ -61,10 +61,6 @@ enum qs_status policy_part_from_leaves(const struct leaf *items, size_t count, s
  * network), QS_IO. */
 enum qs_status policy_part_complete(struct policy_part *part, struct qs_error *err) QS_MUST_USE;
 
-/* A copy that shares nothing. */
-enum qs_status policy_part_copy(const struct policy_part *part, struct policy_part *ret_part,
-                                struct qs_error *err) QS_MUST_USE;
-
 /* The document of the fields that are set; a new reference. */
 enum qs_status policy_part_to_json(const struct policy_part *part, json_t **ret_value,
                                    struct qs_error *err) QS_MUST_USE;

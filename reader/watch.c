@@ -17,18 +17,19 @@
 struct qs_watch {
     struct qs_store *store;
     int inotify_fd;
-    int dir_watch;                /* of the store's directory; -1 while there is none */
+    int dir_watch; /* of the store's directory; -1 while there is none */
     char *parent;
-    uint64_t last;                /* the generation given last */
-    struct qs_snapshot *seen;     /* as of the last look; NULL: absent, or never looked */
-    struct qs_history *history;   /* being reported; NULL: none */
-    size_t next;                  /* index in history */
-    bool replaced, policy_moved;  /* facts of the look, told with its first event */
+    uint64_t last;               /* the generation given last */
+    struct qs_snapshot *seen;    /* as of the last look; NULL: absent, or never looked */
+    struct qs_history *history;  /* being reported; NULL: none */
+    size_t next;                 /* index in history */
+    bool replaced, policy_moved; /* facts of the look, told with its first event */
 };
 
 static void add_watches(struct qs_watch *watch)
 {
-    const uint32_t in_dir = IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+    const uint32_t in_dir =
+        IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
     if (watch->dir_watch < 0)
         watch->dir_watch = inotify_add_watch(watch->inotify_fd, watch->store->place.dir, in_dir);
     (void)inotify_add_watch(watch->inotify_fd, watch->parent, IN_MOVED_TO | IN_CREATE | IN_MOVED_FROM | IN_ONLYDIR);

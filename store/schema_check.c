@@ -15,6 +15,7 @@ struct check {
     const struct doc *doc;
     unsigned flags;
     struct qs_error *err;
+    struct qs_bytes accepted;    /* an unknown key that was looked at and accepted: so is all below it */
     bool seen[SCHEMA_MAX_NODES]; /* nodes that the document holds something at or below */
 };
 
@@ -186,7 +187,10 @@ static enum qs_status check_stray(struct check *check, const struct leaf *leaf, 
     const struct schema_node *meant = nearest_child(walk->node, &segment, 0);
     if (meant)
         return refuse_spelling(check, leaf, meant, &segment, end);
-    return refuse_flat(check, leaf, walk->node, &segment, end);
+    enum qs_status status = refuse_flat(check, leaf, walk->node, &segment, end);
+    if (!status)
+        check->accepted = (struct qs_bytes){leaf->key.data, end};
+    return status;
 }
 
 /* The place of one element; its path in the error is that of the array. */
@@ -219,12 +223,14 @@ static enum qs_status check_known(struct check *check, const struct leaf *leaf, 
 
 static enum qs_status check_leaf(struct check *check, const struct leaf *leaf)
 {
+    if (check->accepted.len && key_covers(check->accepted.data, check->accepted.len, leaf->key.data, leaf->key.len))
+        return QS_OK;
     const struct schema_node *nodes = schema_nodes(NULL);
     struct schema_walk walk = schema_walk(leaf->key.data, leaf->key.len);
-    char text[QS_KEY_TEXT_BYTES];
     for (uint16_t at = (uint16_t)(walk.node - nodes); !check->seen[at]; at = nodes[at].parent)
         check->seen[at] = true;
     if (check->flags & SCHEMA_NO_SECRETS && walk.flags & SCHEMA_SECRET) {
+        char text[QS_KEY_TEXT_BYTES];
         (void)error_set(check->err, QS_INVALID, "%s is a secret, and everyone can read this scope",
                         qs_key_format(leaf->key.data, leaf->key.len, text, sizeof text));
         error_add_advice(check->err, "keep it in the user scope");
