@@ -15,6 +15,8 @@ static const struct command {
 } commands[] = {
     {"race", stress_cmd_race, "writers save while readers read; also with anybody's program"},
     {"sessions", stress_cmd_sessions, "sessions start while their policy is being saved"},
+    {"kill", stress_cmd_kill, "a writer is killed, or stopped, at each of its system calls"},
+    {"powercut", stress_cmd_powercut, "the power is cut at every write, on ext4, XFS and btrfs"},
     {NULL, NULL, NULL},
 };
 

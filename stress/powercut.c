@@ -197,19 +197,22 @@ static void print_json(const struct command *command, const struct power_result 
 static void print_text(const struct command *command, const struct power_result *r)
 {
     const struct power_options *o = &command->options;
-    (void)printf("%s, %s, %s: %llu steps gave %llu writes and %llu flushes", command->meta_torn ? "store file" : o->fs,
-                 o->backend, o->workload, (unsigned long long)o->commits, (unsigned long long)r->writes,
-                 (unsigned long long)r->flushes);
-    if (r->ignored)
-        (void)printf(", %llu of them ignored", (unsigned long long)r->ignored);
-    (void)printf(
-        "\n%llu states (%llu prefixes, %llu with a torn write, seed %llu%s): %llu ok, %llu absent, %llu damaged, "
-        "%llu torn, %llu lost, %llu did not mount\n",
-        (unsigned long long)r->states, (unsigned long long)r->prefixes, (unsigned long long)r->tears,
-        (unsigned long long)o->seed, r->plan_complete ? ", every subset" : "", (unsigned long long)r->count[POWER_OK],
-        (unsigned long long)r->count[POWER_ABSENT], (unsigned long long)r->count[POWER_DAMAGED],
-        (unsigned long long)r->count[POWER_TORN], (unsigned long long)r->count[POWER_LOST],
-        (unsigned long long)r->count[POWER_NOMOUNT]);
+    if (command->meta_torn) {
+        (void)printf("store file alone: %llu meta writes torn at every byte, %llu states refused and repaired\n",
+                     (unsigned long long)r->writes, (unsigned long long)r->refused);
+    } else {
+        (void)printf("%s, %s, %s: %llu steps gave %llu writes and %llu flushes (%llu ignored); %llu prefixes, "
+                     "%llu tears, seed %llu%s\n",
+                     o->fs, o->backend, o->workload, (unsigned long long)o->commits, (unsigned long long)r->writes,
+                     (unsigned long long)r->flushes, (unsigned long long)r->ignored, (unsigned long long)r->prefixes,
+                     (unsigned long long)r->tears, (unsigned long long)o->seed,
+                     r->plan_complete ? ", every subset" : "");
+    }
+    (void)printf("%llu states: %llu ok, %llu absent, %llu damaged, %llu torn, %llu lost, %llu did not mount\n",
+                 (unsigned long long)r->states, (unsigned long long)r->count[POWER_OK],
+                 (unsigned long long)r->count[POWER_ABSENT], (unsigned long long)r->count[POWER_DAMAGED],
+                 (unsigned long long)r->count[POWER_TORN], (unsigned long long)r->count[POWER_LOST],
+                 (unsigned long long)r->count[POWER_NOMOUNT]);
 }
 
 static int report(const struct command *command, const struct power_result *result)

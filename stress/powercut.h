@@ -54,6 +54,7 @@ struct power_result {
     bool plan_complete;
     uint64_t writes, flushes, ignored, marks;
     uint64_t states, prefixes, tears;
+    uint64_t refused; /* meta torn: states that the reader refused and repair mended */
     uint64_t count[POWER_VERDICTS];
     unsigned notes;
     char note[POWER_NOTES][POWER_TEXT_BYTES]; /* the first bad states */
