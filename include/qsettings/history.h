@@ -3,8 +3,11 @@
  * History: one record per generation, chained by digests; read without locks like the settings.
  *
  *     struct qs_history *history = NULL;
+ *     struct qs_record record;
  *     if (qs_history_open(store, &history, &err) == QS_OK)
- *         for (size_t i = 0; i < qs_history_count(history); i++) { ... qs_history_record(history, i, &record, &err) ... }
+ *         for (size_t i = 0; i < qs_history_count(history); i++)
+ *             if (qs_history_record(history, i, &record, &err) == QS_OK)
+ *                 printf("%llu %s\n", (unsigned long long)record.generation, record.message);
  *     qs_history_close(history);
  *
  * The chain shows accidents and edits by hand; whoever may write the store could rebuild it.

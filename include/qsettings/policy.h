@@ -8,7 +8,7 @@
  *     if (qs_policy_read(NULL, &result, &err) != QS_OK)
  *         return refuse(&err);
  *     const struct qs_policy *policy = qs_policy_get(result);
- *     ...
+ *     printf("network %s\n", policy->network == QS_NET_OPEN ? "open" : "closed");
  *     qs_policy_free(result);
  */
 #ifndef QSETTINGS_POLICY_H

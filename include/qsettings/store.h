@@ -104,7 +104,8 @@ QS_API enum qs_status qs_snapshot_json(const struct qs_snapshot *snapshot, const
  *
  *     struct qs_iter iter = qs_snapshot_iter(snapshot, NULL);
  *     struct qs_bytes key, value;
- *     while (qs_iter_next(&iter, &key, &value)) { ... }
+ *     while (qs_iter_next(&iter, &key, &value))
+ *         printf("%zu bytes\n", value.len);
  *
  * key is encoded (qs_key_format makes text of it); both are borrowed from the snapshot. */
 struct qs_iter {

@@ -4,9 +4,12 @@
  *
  *     struct qs_txn *txn = NULL;
  *     struct qs_commit_info info;
- *     if (qs_txn_begin(store, QS_DEFAULT_WAIT_MS, &txn, &err) == QS_OK &&
- *         qs_txn_set(txn, "tools.approvalMode", "\"default\"", 9, &err) == QS_OK)
- *         (void)qs_txn_commit(txn, &(struct qs_commit_options){.message = "ops-114"}, &info, &err);
+ *     struct qs_commit_options options = {"ops-114", 0, NULL};
+ *     enum qs_status status = qs_txn_begin(store, QS_DEFAULT_WAIT_MS, &txn, &err);
+ *     if (status == QS_OK)
+ *         status = qs_txn_set(txn, "tools.approvalMode", "\"default\"", 9, &err);
+ *     if (status == QS_OK)
+ *         status = qs_txn_commit(txn, &options, &info, &err);
  *     qs_txn_free(txn);
  *
  * One writer at a time holds the store's writer.lock from begin to commit, abort or free; each change is made against the
