@@ -22,8 +22,8 @@ static inline void cleanup_fd(const int *fd)
     errno = saved;
 }
 
-#define AUTO_FREE __attribute__((cleanup(cleanup_free)))
-#define AUTO_FD __attribute__((cleanup(cleanup_fd)))
+#define AUTO_FREE     __attribute__((cleanup(cleanup_free)))
+#define AUTO_FD       __attribute__((cleanup(cleanup_fd)))
 #define AUTO(release) __attribute__((cleanup(release)))
 
 static inline int steal_fd(int *fd)
@@ -35,11 +35,11 @@ static inline int steal_fd(int *fd)
 
 /* STEAL(p): the value of pointer p, which is NULL afterwards. */
 #define STEAL(pointer) \
-    __extension__({    \
+    __extension__({ \
         __typeof__(pointer) *slot_ = &(pointer); \
-        __typeof__(pointer) taken_ = *slot_;     \
-        *slot_ = NULL;                           \
-        taken_;                                  \
+        __typeof__(pointer) taken_ = *slot_; \
+        *slot_ = NULL; \
+        taken_; \
     })
 
 #endif

@@ -161,7 +161,8 @@ static enum qs_status save_slot(int fd, const struct meta *base, struct slot *sl
     return QS_OK;
 }
 
-/* After an error on the meta write LMDB puts the old id back, but with the new roots: the slot's own bytes must stand. */
+/* After an error on the meta write LMDB puts the old id back, but with the new roots: the slot's own bytes must stand.
+ */
 static enum env_outcome restore_slot(const struct slot *slot)
 {
     uint8_t now[META_SLOT_BYTES];
@@ -281,7 +282,8 @@ enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const u
             all[used++] = ops[i];
     }
     struct guard guard = {.text = ""};
-    struct attempt attempt = {.fd = fd, .txn_id = 1, .ops = all, .count = used, .create = true, .second_record = record2};
+    struct attempt attempt = {
+        .fd = fd, .txn_id = 1, .ops = all, .count = used, .create = true, .second_record = record2};
     attempt.map_bytes = first_map(fd, all, used);
     int code = attempt_growing(&attempt, &guard);
     if (code)

@@ -2,8 +2,8 @@
 /*
  * The LMDB environment: how bytes that were verified become the next generation. The only room that knows lmdb.h.
  *
- * LMDB gets an open descriptor (through /proc/self/fd/N, MDB_NOSUBDIR), never a name to create, and runs with MDB_NOLOCK:
- * one writer at a time is our own lock's business, and transaction ids come from the metas alone.
+ * LMDB gets an open descriptor (through /proc/self/fd/N, MDB_NOSUBDIR), never a name to create, and runs with
+ * MDB_NOLOCK: one writer at a time is our own lock's business, and transaction ids come from the metas alone.
  */
 #ifndef STORE_ENV_H
 #define STORE_ENV_H
@@ -16,24 +16,24 @@ struct env_op {
     struct qs_bytes key, value;
 };
 
-/* What a store holds after a commit. After one that failed env_commit itself knows OLD only; what else there is, is for the
- * caller to find out by reading. */
+/* What a store holds after a commit. After one that failed env_commit itself knows OLD only; what else there is, is for
+ * the caller to find out by reading. */
 enum env_outcome { ENV_OLD, ENV_NEW, ENV_DAMAGED };
 
 /*
  * Applies ops to the store open at fd (read-write) as one durable LMDB transaction, which must be base's id + 1.
  *
- * Durability: after QS_OK the pages and the meta are on disk. On an error *ret_outcome says what the file holds now: the
- * meta slot's former bytes were put back where the commit had changed them.
- * Errors: QS_IO, QS_DAMAGED (LMDB found fault with what was verified, or the slot could not be put back).
+ * Durability: after QS_OK the pages and the meta are on disk. On an error *ret_outcome says what the file holds now:
+ * the meta slot's former bytes were put back where the commit had changed them. Errors: QS_IO, QS_DAMAGED (LMDB found
+ * fault with what was verified, or the slot could not be put back).
  */
 enum qs_status env_commit(int fd, const struct meta *base, const struct env_op *ops, size_t count,
                           enum env_outcome *ret_outcome, struct qs_error *err) QS_MUST_USE;
 
 /*
- * Builds a new store in the empty file open at fd: ops in ascending order of database and key, then one more transaction
- * that rewrites the meta record, so that the file is born with two metas that lead to records naming them. record1 and
- * record2 are the records of transactions 1 and 2. The file is flushed.
+ * Builds a new store in the empty file open at fd: ops in ascending order of database and key, then one more
+ * transaction that rewrites the meta record, so that the file is born with two metas that lead to records naming them.
+ * record1 and record2 are the records of transactions 1 and 2. The file is flushed.
  */
 enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const uint8_t record1[RECORD_BYTES],
                          const uint8_t record2[RECORD_BYTES], struct qs_error *err) QS_MUST_USE;

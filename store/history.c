@@ -101,7 +101,8 @@ static enum qs_status check_newest(struct qs_history *history, struct qs_error *
     if (status)
         return status;
     const struct qs_record *newest = &history->current.facts;
-    if (newest->generation != record->generation || memcmp(newest->digest, record->newest_history, QS_DIGEST_BYTES) != 0 ||
+    if (newest->generation != record->generation ||
+        memcmp(newest->digest, record->newest_history, QS_DIGEST_BYTES) != 0 ||
         memcmp(newest->content, record->content, QS_DIGEST_BYTES) != 0)
         return error_page(err, -1, "the newest history record is not that of generation %llu",
                           (unsigned long long)record->generation);
@@ -129,8 +130,8 @@ enum qs_status qs_history_open(struct qs_store *store, struct qs_history **ret_h
 {
     struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
-    enum qs_status status = snapshot_read(&store->place, store->wait_ms, SNAPSHOT_HISTORY, history_visit, history_restart,
-                                          &pages, &snapshot, err);
+    enum qs_status status = snapshot_read(&store->place, store->wait_ms, SNAPSHOT_HISTORY, history_visit,
+                                          history_restart, &pages, &snapshot, err);
     if (!status)
         status = history_make(&snapshot, &pages, ret_history, err);
     if (status)
@@ -143,8 +144,7 @@ enum qs_status history_open_file(int fd, const char *name, struct qs_history **r
 {
     struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
-    enum qs_status status =
-        snapshot_read_file(fd, name, history_visit, history_restart, &pages, &snapshot, err);
+    enum qs_status status = snapshot_read_file(fd, name, history_visit, history_restart, &pages, &snapshot, err);
     if (!status)
         status = history_make(&snapshot, &pages, ret_history, err);
     if (status)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The history of one generation in memory: chunks by record, decoded on demand; what writers and readers of it share. */
+/* The history of one generation in memory: chunks by record, decoded on demand; what writers and readers of it share.
+ */
 #ifndef STORE_HISTORY_H
 #define STORE_HISTORY_H
 
@@ -25,7 +26,7 @@ void history_pages_release(struct history_pages *pages);
 struct qs_history {
     struct qs_snapshot *snapshot;
     struct history_pages pages;
-    struct buf bytes;              /* of the current record */
+    struct buf bytes; /* of the current record */
     struct journal_record current;
 };
 

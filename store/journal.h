@@ -2,9 +2,10 @@
 /*
  * History records as bytes: what changed, by whom, when, chained by digests.
  *
- * A record is stored in chunks of at most JOURNAL_CHUNK_BYTES under the keys generation (u64, big-endian) and chunk number
- * (u32, big-endian). Chunks are small enough to lie inside leaf pages, never in overflow pages: the branch pages of the
- * history tree then name every page it has, and a writer can check that no free list hands one out without reading them.
+ * A record is stored in chunks of at most JOURNAL_CHUNK_BYTES under the keys generation (u64, big-endian) and chunk
+ * number (u32, big-endian). Chunks are small enough to lie inside leaf pages, never in overflow pages: the branch pages
+ * of the history tree then name every page it has, and a writer can check that no free list hands one out without
+ * reading them.
  *
  * The bytes of a record, little-endian, texts as length and UTF-8:
  *   u16 version (1), u8 action, u8 zero, u64 generation, i64 seconds, u32 nanoseconds, u32 uid, u32 login uid, u32 pid,
@@ -38,8 +39,8 @@ const char *journal_action_name(unsigned action); /* NULL if unknown */
 /* A value as a record holds it. */
 struct journal_value {
     bool there, purged;
-    struct qs_bytes bytes;                 /* unless purged */
-    uint8_t salt[JOURNAL_SALT_BYTES];      /* unless purged */
+    struct qs_bytes bytes;            /* unless purged */
+    uint8_t salt[JOURNAL_SALT_BYTES]; /* unless purged */
     uint8_t hash[QS_DIGEST_BYTES];
 };
 struct journal_change {
@@ -51,8 +52,9 @@ struct journal_change {
 struct journal_record {
     struct qs_record facts; /* texts point into owned memory of the record; facts.digest is computed by encode */
     unsigned action;
-    struct journal_change *changes; /* facts.change_count of them; the array is owned, the bytes as stated where it came from */
-    char *texts;                    /* owned */
+    struct journal_change
+        *changes; /* facts.change_count of them; the array is owned, the bytes as stated where it came from */
+    char *texts;  /* owned */
 };
 void journal_record_release(struct journal_record *record);
 

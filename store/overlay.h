@@ -2,7 +2,8 @@
 /*
  * A change set over a sorted list: which keys get another value, which go. Pure data; owns copies of its bytes.
  *
- * Cost: putting a key costs the number of changes after it in order (a move in memory), so a document in order is linear.
+ * Cost: putting a key costs the number of changes after it in order (a move in memory), so a document in order is
+ * linear.
  */
 #ifndef STORE_OVERLAY_H
 #define STORE_OVERLAY_H

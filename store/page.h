@@ -24,7 +24,8 @@
 #define PAGE_MIN_BYTES    512u
 #define PAGE_MAX_BYTES    32768u
 #define PAGE_NONE         UINT64_MAX /* the root of an empty tree */
-#define PAGE_MAX_COUNT    (UINT64_C(1) << 24) /* a store's pages: 64 GiB at 4 KiB; bounds what a damaged meta makes us do */
+#define PAGE_MAX_COUNT \
+    (UINT64_C(1) << 24) /* a store's pages: 64 GiB at 4 KiB; bounds what a damaged meta makes us do */
 
 #define PAGE_BRANCH   0x01u
 #define PAGE_LEAF     0x02u
@@ -35,13 +36,13 @@
 #define NODE_BIGDATA      0x01u
 #define NODE_SUBDATA      0x02u
 
-#define DB_BYTES         48u
-#define DB_MAX_DEPTH     32u
-#define DB_FLAGS_FREE    0x4008u /* MDB_INTEGERKEY and the environment's MDB_NOSUBDIR: what our writer creates */
+#define DB_BYTES      48u
+#define DB_MAX_DEPTH  32u
+#define DB_FLAGS_FREE 0x4008u /* MDB_INTEGERKEY and the environment's MDB_NOSUBDIR: what our writer creates */
 
 #define META_OFFSET      16u
 #define META_BYTES       136u
-#define META_SLOT_OFFSET 16u  /* within the meta: from the map size on, what a commit writes */
+#define META_SLOT_OFFSET 16u /* within the meta: from the map size on, what a commit writes */
 #define META_SLOT_BYTES  120u
 #define META_MAGIC       0xbeefc0deu
 #define META_VERSION     1u

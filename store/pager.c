@@ -10,7 +10,7 @@
 
 #define WHOLE_MAX_BYTES ((uint64_t)192 * 1024) /* files up to this are read with one call */
 #define SLAB_BYTES      ((size_t)256 * 1024)
-#define FIRST_PAGE      2u                     /* 0 and 1 are the metas, read on their own */
+#define FIRST_PAGE      2u /* 0 and 1 are the metas, read on their own */
 
 struct pager_slab {
     struct pager_slab *next;
@@ -117,7 +117,8 @@ enum qs_status pager_load(struct pager *pager, uint64_t number, uint64_t count, 
     size_t bytes = (size_t)count * pager->page_size;
     struct stat st; /* a damaged page count must not make us reserve memory the file cannot fill */
     if (count > 16 && (qs_os->fstat(pager->fd, &st) || (uint64_t)st.st_size < number * pager->page_size + bytes))
-        return error_page(err, (int64_t)number, "page %llu runs beyond the end of the file", (unsigned long long)number);
+        return error_page(err, (int64_t)number, "page %llu runs beyond the end of the file",
+                          (unsigned long long)number);
     uint8_t *room = slab_room(pager, bytes);
     if (!room)
         return error_set(err, QS_IO, "no memory");
@@ -125,7 +126,8 @@ enum qs_status pager_load(struct pager *pager, uint64_t number, uint64_t count, 
     if (got < 0)
         return error_sys(err, QS_IO, errno, "page %llu cannot be read", (unsigned long long)number);
     if ((size_t)got < bytes)
-        return error_page(err, (int64_t)number, "page %llu lies beyond the end of the file", (unsigned long long)number);
+        return error_page(err, (int64_t)number, "page %llu lies beyond the end of the file",
+                          (unsigned long long)number);
     *ret_page = room;
     return QS_OK;
 }

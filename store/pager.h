@@ -12,7 +12,7 @@
 struct pager_slab;
 
 struct pager {
-    int fd;               /* borrowed */
+    int fd; /* borrowed */
     uint32_t page_size;
     uint64_t page_count;  /* last page + 1 */
     uint8_t *claimed;     /* a bit per page */
@@ -41,11 +41,11 @@ enum qs_status pager_load(struct pager *pager, uint64_t number, uint64_t count, 
                           struct qs_error *err) QS_MUST_USE;
 
 enum tree_flags {
-    TREE_STRICT = 1 << 0,     /* all that LMDB relies on when it writes: tiling, order, separators, fill */
-    TREE_CLAIM = 1 << 1,      /* claim every page */
-    TREE_KEYS_ONLY = 1 << 2,  /* visit branch pages only and claim the leaves by number; no overflow pages may exist */
+    TREE_STRICT = 1 << 0,    /* all that LMDB relies on when it writes: tiling, order, separators, fill */
+    TREE_CLAIM = 1 << 1,     /* claim every page */
+    TREE_KEYS_ONLY = 1 << 2, /* visit branch pages only and claim the leaves by number; no overflow pages may exist */
     TREE_INTEGER_KEYS = 1 << 3, /* order by u64 keys (the free tree) */
-    TREE_FREE = 1 << 4,       /* the free tree: LMDB allows its branch pages a single child */
+    TREE_FREE = 1 << 4,         /* the free tree: LMDB allows its branch pages a single child */
 };
 
 /* Called for every leaf entry in order; data is complete (overflow pages loaded). */
@@ -55,8 +55,8 @@ typedef enum qs_status (*tree_visit)(void *context, const struct node *node, str
 enum qs_status tree_walk(struct pager *pager, const struct db *db, unsigned flags, tree_visit visit, void *context,
                          struct qs_error *err) QS_MUST_USE;
 
-/* Strictly checks the way from the root to the last leaf, without claiming: what appending touches. With visit, the last
- * entry is given to it. */
+/* Strictly checks the way from the root to the last leaf, without claiming: what appending touches. With visit, the
+ * last entry is given to it. */
 enum qs_status tree_check_last(struct pager *pager, const struct db *db, tree_visit visit, void *context,
                                struct qs_error *err) QS_MUST_USE;
 

@@ -126,10 +126,11 @@ static enum qs_status check_owner(const struct place *place, const struct stat *
 {
     enum qs_status status = QS_OK;
     if (st->st_uid == OVERFLOW_UID && in_user_namespace()) {
-        status = error_set(err, QS_UNTRUSTED,
-                           "%s shows the overflow uid %u: its owner is not mapped into this user namespace, so it may be "
-                           "anybody's",
-                           path, OVERFLOW_UID);
+        status =
+            error_set(err, QS_UNTRUSTED,
+                      "%s shows the overflow uid %u: its owner is not mapped into this user namespace, so it may be "
+                      "anybody's",
+                      path, OVERFLOW_UID);
         error_add_advice(err, "read the policy outside of the user namespace and hand it in");
     } else if (st->st_uid != 0 && st->st_uid != place->owner) {
         status = error_set(err, QS_UNTRUSTED, "%s belongs to uid %u; only root%s may own it", path,

@@ -17,15 +17,15 @@
 
 struct place {
     enum qs_scope scope;
-    char *dir;        /* absolute */
-    uid_t owner;      /* trusted beside root */
-    bool given;       /* the caller named the root; else a fixed place */
-    char *home;       /* user scope at its fixed place: the home of the password database */
+    char *dir;   /* absolute */
+    uid_t owner; /* trusted beside root */
+    bool given;  /* the caller named the root; else a fixed place */
+    char *home;  /* user scope at its fixed place: the home of the password database */
 };
 
-#define PLACE_DATA_FILE "data.mdb"
-#define PLACE_LOCK_FILE "writer.lock"
-#define PLACE_TEMP_FILE "data.mdb.tmp"
+#define PLACE_DATA_FILE    "data.mdb"
+#define PLACE_LOCK_FILE    "writer.lock"
+#define PLACE_TEMP_FILE    "data.mdb.tmp"
 #define PLACE_REQUIRE_FILE "require-system"
 
 enum qs_status place_init(enum qs_scope scope, const char *root, struct place *ret_place,
@@ -47,8 +47,8 @@ enum qs_status place_open_data(const struct place *place, int dir_fd, bool writa
 enum qs_status place_open(const struct place *place, int *ret_fd, struct stat *ret_stat,
                           struct qs_error *err) QS_MUST_USE;
 
-/* May the effective user write here? Refuses network file systems, and a user scope whose home (by the password database,
- * or by HOME where that is another one) is not the effective user's. */
+/* May the effective user write here? Refuses network file systems, and a user scope whose home (by the password
+ * database, or by HOME where that is another one) is not the effective user's. */
 enum qs_status place_check_writable(const struct place *place, int dir_fd, struct qs_error *err) QS_MUST_USE;
 
 /* Modes of a new store: directory and data file. */

@@ -15,9 +15,9 @@ static const struct {
     uint32_t magic;
     const char *name;
 } NETWORK_FILE_SYSTEMS[] = {
-    {0x6969, "NFS"},        {0xff534d42, "CIFS"}, {0xfe534d42, "SMB2"}, {0x517b, "SMB"},    {0x5346414f, "AFS"},
-    {0x6b414653, "AFS"},    {0x73757245, "Coda"}, {0x00c36400, "Ceph"}, {0x01021997, "9P"}, {0x7461636f, "OCFS2"},
-    {0x01161970, "GFS2"},   {0x564c, "NCP"},      {0x0bd00bd0, "Lustre"},
+    {0x6969, "NFS"},      {0xff534d42, "CIFS"}, {0xfe534d42, "SMB2"},   {0x517b, "SMB"},    {0x5346414f, "AFS"},
+    {0x6b414653, "AFS"},  {0x73757245, "Coda"}, {0x00c36400, "Ceph"},   {0x01021997, "9P"}, {0x7461636f, "OCFS2"},
+    {0x01161970, "GFS2"}, {0x564c, "NCP"},      {0x0bd00bd0, "Lustre"},
 };
 
 static enum qs_status check_file_system(int dir_fd, struct qs_error *err)
@@ -41,8 +41,8 @@ static enum qs_status check_home(const char *home, const char *what, uid_t uid, 
     struct stat st;
     if (qs_os->fstatat(AT_FDCWD, home, &st, 0) || st.st_uid == uid)
         return QS_OK; /* a home that does not exist is nobody else's */
-    enum qs_status status = error_set(err, QS_UNTRUSTED, "%s (%s) belongs to uid %u, but the effective user is uid %u", home,
-                                      what, (unsigned)st.st_uid, (unsigned)uid);
+    enum qs_status status = error_set(err, QS_UNTRUSTED, "%s (%s) belongs to uid %u, but the effective user is uid %u",
+                                      home, what, (unsigned)st.st_uid, (unsigned)uid);
     error_add_advice(err, "run this as the user whose settings are meant, without sudo -E");
     return status;
 }

@@ -24,7 +24,8 @@ static enum qs_status purged(const struct qs_history *history, const struct jour
 {
     char text[QS_KEY_TEXT_BYTES];
     enum qs_status status =
-        error_set(err, QS_INVALID, "a value that generation %llu changed was purged, so what came before it is not known",
+        error_set(err, QS_INVALID,
+                  "a value that generation %llu changed was purged, so what came before it is not known",
                   (unsigned long long)history->current.facts.generation);
     error_add_path(err, qs_key_format(change->key.data, change->key.len, text, sizeof text));
     return status;

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Damage is declared only after this many equal faults with unchanged metas, over at least this long: a writer's copy of
- * 120 bytes can be seen half done, even twice. */
+/* Damage is declared only after this many equal faults with unchanged metas, over at least this long: a writer's copy
+ * of 120 bytes can be seen half done, even twice. */
 #define DAMAGE_WALKS   3u
 #define DAMAGE_SPAN_MS 200u
 #define RETRY_MOST_MS  100u
@@ -125,7 +125,8 @@ static enum qs_status judge(struct patience *p, int fd, enum qs_status status, b
     if (status == QS_DAMAGED && is_damage(p, fd, fault)) {
         if (err)
             *err = *fault;
-        error_add_advice(err, "qsettings fsck says more; qsettings repair looks for the newest generation that verifies");
+        error_add_advice(err,
+                         "qsettings fsck says more; qsettings repair looks for the newest generation that verifies");
         return status;
     }
     if (status != QS_DAMAGED && status != QS_BUSY) {

@@ -4,8 +4,8 @@
  *
  *   metas ──> the newer one is S ──> walk S's trees ──> digests ──> metas again: newest at most S+1? ──> snapshot
  *     ^                                   │ fault                        │ no
- *     └───────────────────────────────────┴──────────────────────────────┘ until a deadline (QS_BUSY); the same fault with
- *                                          the same metas, three times over 200 ms: QS_DAMAGED
+ *     └───────────────────────────────────┴──────────────────────────────┘ until a deadline (QS_BUSY); the same fault
+ * with the same metas, three times over 200 ms: QS_DAMAGED
  *
  * docs/durability.md says why S+1 and why each page is then known to be one generation's.
  */
@@ -29,14 +29,14 @@ struct qs_snapshot {
     atomic_uint references;
     struct record record;
     struct entry_list areas[AREA_COUNT];
-    struct pager pager;          /* memory of the pages; no descriptor, no claims once handed out */
-    struct meta meta;            /* the one it was read from */
+    struct pager pager; /* memory of the pages; no descriptor, no claims once handed out */
+    struct meta meta;   /* the one it was read from */
     struct db dbs[DB_COUNT];
-    uint8_t metas[METAS_BYTES];  /* as read before the walk */
+    uint8_t metas[METAS_BYTES]; /* as read before the walk */
     dev_t device;
     ino_t inode;
     unsigned retries;
-    uint64_t free_pages;         /* listed in the free tree (writers and fsck) */
+    uint64_t free_pages;             /* listed in the free tree (writers and fsck) */
     struct leaves owned[AREA_COUNT]; /* likewise */
 };
 

@@ -55,7 +55,8 @@ static enum qs_status check_order(const struct walk *w, const uint8_t *page, uin
         bool first_may_equal = leaf ? i == 0 : i == 1;
         if (order > 0 || (order == 0 && !first_may_equal) ||
             (span->high.data && compare(w, node.key, node.key_len, span->high.data, span->high.len) >= 0))
-            return error_page(err, (int64_t)number, "the keys of page %llu are out of order", (unsigned long long)number);
+            return error_page(err, (int64_t)number, "the keys of page %llu are out of order",
+                              (unsigned long long)number);
         previous = (struct qs_bytes){node.key, node.key_len};
     }
     return QS_OK;

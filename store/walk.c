@@ -107,9 +107,8 @@ static enum qs_status walk_record(struct pager *pager, const struct db *db, cons
     if (status)
         return status;
     if (record.txn_id != meta->txn_id)
-        return error_page(err, (int64_t)(meta->txn_id & 1),
-                          "meta %llu leads to a record of transaction %llu", (unsigned long long)meta->txn_id,
-                          (unsigned long long)record.txn_id);
+        return error_page(err, (int64_t)(meta->txn_id & 1), "meta %llu leads to a record of transaction %llu",
+                          (unsigned long long)meta->txn_id, (unsigned long long)record.txn_id);
     *ret_record = record;
     return QS_OK;
 }
@@ -182,8 +181,9 @@ static enum qs_status take_free_list(void *context, const struct node *node, str
 static enum qs_status walk_free(struct qs_snapshot *s, struct qs_error *err)
 {
     struct free_check check = {.pager = &s->pager, .txn_id = s->meta.txn_id};
-    enum qs_status status = tree_walk(&s->pager, &s->meta.free, TREE_STRICT | TREE_CLAIM | TREE_INTEGER_KEYS | TREE_FREE,
-                                      take_free_list, &check, err);
+    enum qs_status status =
+        tree_walk(&s->pager, &s->meta.free, TREE_STRICT | TREE_CLAIM | TREE_INTEGER_KEYS | TREE_FREE, take_free_list,
+                  &check, err);
     s->free_pages = check.pages;
     return status;
 }
@@ -198,8 +198,8 @@ static enum qs_status walk_history(struct qs_snapshot *s, unsigned flags, tree_v
         return tree_walk(&s->pager, db, TREE_STRICT | TREE_CLAIM, history, context, err);
     if (!(flags & SNAPSHOT_WRITER))
         return QS_OK;
-    /* History records never use overflow pages, so the branch pages name every page there is: the cost is a page in some
-     * hundred, and no free list can hand a live one out. */
+    /* History records never use overflow pages, so the branch pages name every page there is: the cost is a page in
+     * some hundred, and no free list can hand a live one out. */
     enum qs_status status = tree_walk(&s->pager, db, TREE_STRICT | TREE_CLAIM | TREE_KEYS_ONLY, NULL, NULL, err);
     return status ? status : tree_check_last(&s->pager, db, history, context, err);
 }
@@ -226,8 +226,8 @@ static enum qs_status walk_all(struct qs_snapshot *s, unsigned flags, tree_visit
     return status;
 }
 
-/* The older meta must lead to a record that names it, too: else one flipped bit in the newer one could pass the older off
- * as the newest. */
+/* The older meta must lead to a record that names it, too: else one flipped bit in the newer one could pass the older
+ * off as the newest. */
 static enum qs_status check_older(int fd, const struct meta *older, struct pager *newer_pager, struct qs_error *err)
 {
     struct db dbs[DB_COUNT];

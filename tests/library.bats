@@ -24,14 +24,14 @@ install_there() {
 @test "the examples in the headers compile as C and as C++" {
     count=0
     for header in include/qsettings/*.h; do
-        grep -q '^ \*     ' "$header" || continue
+        grep -q '^ \*     struct qs_' "$header" || continue
         count=$((count + 1))
         {
             echo '#include <qsettings/qsettings.h>'
             echo '#include <stdio.h>'
             echo 'int refuse(const struct qs_error *err);'
             awk -v name="$(basename "$header" .h)" '
-                /^ \*     /{ if (!inside) { n++; printf "int %s%d(struct qs_store *given, struct qs_snapshot *seen);\n", name, n
+                /^ \*     struct qs_/ || (inside && /^ \*     /) { if (!inside) { n++; printf "int %s%d(struct qs_store *given, struct qs_snapshot *seen);\n", name, n
                                             printf "int %s%d(struct qs_store *given, struct qs_snapshot *seen)\n{\n", name, n }
                              inside = 1; text = text substr($0, 8) "\n"; next }
                 inside { finish() }

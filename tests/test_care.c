@@ -263,8 +263,8 @@ static void repair_names_what_verifies_and_goes_back_only_when_told(void **state
 {
     (void)state;
     struct qs_repair_report report;
-    fixture_set(&f, "a", "1"); /* 2 */
-    fixture_set(&f, "a", "2"); /* 3 */
+    fixture_set(&f, "a", "1");     /* 2 */
+    fixture_set(&f, "a", "2");     /* 3 */
     flip(newer_meta() + 16 + 130); /* within the newer meta's transaction id */
     fixture_fake_clock();
     struct qs_snapshot *snapshot = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A failing disk below LMDB: each write and each flush of a commit, of compact, restore and init fails in turn, in every
- * way. Afterwards the store holds the old or the new generation, exactly; the error says which; the next writer goes on.
+ * A failing disk below LMDB: each write and each flush of a commit, of compact, restore and init fails in turn, in
+ * every way. Afterwards the store holds the old or the new generation, exactly; the error says which; the next writer
+ * goes on.
  */
 #include "tests/support/disk_faults.h"
 #include "tests/support/scratch.h"
@@ -104,7 +105,8 @@ static void restore_bytes(const uint8_t *bytes, size_t len)
     char *fresh = NULL;
     assert_true(asprintf(&fresh, "%s.fresh", f.data) > 0);
     scratch_write_bytes(fresh, bytes, len);
-    assert_int_equal(rename(fresh, f.data), 0); /* a new file: the old one may be in use nowhere, but its pages are odd */
+    assert_int_equal(rename(fresh, f.data),
+                     0); /* a new file: the old one may be in use nowhere, but its pages are odd */
     free(fresh);
 }
 
@@ -177,7 +179,8 @@ static void interrupted_calls_are_made_again(void **state)
         hit = run_with_fault(do_set, at, false, DISK_INTERRUPTED, EINTR, before, after, &tally);
         assert_int_equal(do_set(&err), QS_OK);
     }
-    /* LMDB repeats its writes, but not its fdatasync: a signal there fails the commit, and the old generation stands. */
+    /* LMDB repeats its writes, but not its fdatasync: a signal there fails the commit, and the old generation stands.
+     */
     printf("# EINTR: %u failed, %u succeeded\n", tally.failed, tally.succeeded);
     assert_true(tally.succeeded > tally.failed);
     restore_bytes(bytes, len);
@@ -205,7 +208,8 @@ static void an_io_error_in_any_call_of_init_leaves_no_store_or_a_whole_one(void 
         struct qs_store *store = NULL;
         struct qs_snapshot *snapshot = NULL;
         scratch_make(&s);
-        assert_int_equal(qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = s.dir}, &store, &err), QS_OK);
+        assert_int_equal(qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = s.dir}, &store, &err),
+                         QS_OK);
         disk_faults_start(at, false, DISK_FAIL, EIO);
         enum qs_status status = qs_store_init(store, NULL, &err);
         disk_faults_stop();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Damage, exhaustively: every truncation, every flipped bit, every byte set to 0x00 and to 0xff of a store of some 64 KiB
- * either reads exactly what was stored or is refused as damaged, with a reason. Never other content, never an older
+ * Damage, exhaustively: every truncation, every flipped bit, every byte set to 0x00 and to 0xff of a store of some 64
+ * KiB either reads exactly what was stored or is refused as damaged, with a reason. Never other content, never an older
  * generation, never a crash.
  *
  * QS_DAMAGE_STRIDE=N looks at every N-th place only (sanitizer builds, where all of them would take too long).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing onto damage, exhaustively: a set over a store with any one bit flipped is refused, or makes a new generation that
- * reads back exactly. Bare LMDB crashes on some of these, or writes stores that cannot be read.
+ * Writing onto damage, exhaustively: a set over a store with any one bit flipped is refused, or makes a new generation
+ * that reads back exactly. Bare LMDB crashes on some of these, or writes stores that cannot be read.
  *
  * QS_DAMAGE_STRIDE=N looks at every N-th bit only.
  */

@@ -218,8 +218,9 @@ static struct journal_record sample(struct journal_change changes[2])
                                          .key = {"a\0b", 3},
                                          .old_value = {.there = true, .bytes = {"1", 1}},
                                          .new_value = {.there = true, .bytes = {"2", 1}}};
-    changes[1] = (struct journal_change){
-        .area = QS_AREA_LOCKS, .key = {"x", 1}, .new_value = {.there = true, .bytes = {"true", 4}}};
+    changes[1] = (struct journal_change){.area = QS_AREA_LOCKS,
+                                         .key = {"x", 1},
+                                         .new_value = {.there = true, .bytes = {"true", 4}}};
     record.facts = (struct qs_record){
         .generation = 7, .time_s = 5, .uid = 1, .user = "u", .program = "p", .message = "m", .change_count = 2};
     return record;

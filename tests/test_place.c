@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way to a store: each thing that can be wrong with a step, an owner or a mode has its own error, and only a missing
- * step in a directory that could be opened is absence.
+ * The way to a store: each thing that can be wrong with a step, an owner or a mode has its own error, and only a
+ * missing step in a directory that could be opened is absence.
  */
 #include "store/os.h"
 #include "tests/support/as_user.h"
@@ -83,7 +83,7 @@ struct way {
     const char *command; /* $P: the path it is done to */
     int target;          /* 0 above, 1 root, 2 store, 3 data */
     enum qs_status expect;
-    const char *word;    /* must stand in the message */
+    const char *word; /* must stand in the message */
 };
 
 static const struct way ways[] = {
@@ -94,7 +94,8 @@ static const struct way ways[] = {
     {"the data file is gone", "rm $P", 3, QS_DAMAGED, "no data.mdb"},
     {"the data file is empty", ": > $P", 3, QS_DAMAGED, "empty"},
     {"the data file is a dangling link", "rm $P && ln -s nowhere $P", 3, QS_DAMAGED, "symbolic link"},
-    {"the data file is a link to a good one", "mv $P $P.real && ln -s data.mdb.real $P", 3, QS_DAMAGED, "symbolic link"},
+    {"the data file is a link to a good one", "mv $P $P.real && ln -s data.mdb.real $P", 3, QS_DAMAGED,
+     "symbolic link"},
     {"the data file is a FIFO", "rm $P && mkfifo -m 644 $P", 3, QS_DAMAGED, "no regular file"},
     {"the data file is a directory", "rm $P && mkdir $P", 3, QS_DAMAGED, "no regular file"},
     {"the data file is foreign", "chown 65533 $P", 3, QS_UNTRUSTED, "belongs to uid 65533"},
@@ -215,7 +216,8 @@ static int read_in_user_namespace(void *context)
         return 99;
     enum qs_status status = read_at(context, &err);
     printf("# in a user namespace: %s\n", err.message);
-    return status == QS_UNTRUSTED && strstr(err.message, "overflow uid") && strstr(err.message, "user namespace") ? 42 : 1;
+    return status == QS_UNTRUSTED && strstr(err.message, "overflow uid") && strstr(err.message, "user namespace") ? 42
+                                                                                                                  : 1;
 }
 
 static void in_a_user_namespace_the_overflow_uid_is_nobodys(void **state)
@@ -280,9 +282,8 @@ static void modes_do_not_depend_on_the_umask(void **state)
         const struct {
             const char *name;
             mode_t mode;
-        } expect[] = {{"system", 0755},      {"system/data.mdb", 0644}, {"system/writer.lock", 0600},
-                      {"user", 0700},        {"user/data.mdb", 0600},   {"user/writer.lock", 0600},
-                      {"require-system", 0644}};
+        } expect[] = {{"system", 0755},        {"system/data.mdb", 0644},  {"system/writer.lock", 0600}, {"user", 0700},
+                      {"user/data.mdb", 0600}, {"user/writer.lock", 0600}, {"require-system", 0644}};
         for (size_t e = 0; e < sizeof expect / sizeof expect[0]; e++) {
             mode_t mode = scratch_stat(scratch_path(&g.top, expect[e].name)).st_mode & 07777;
             if (mode != expect[e].mode)
@@ -300,7 +301,8 @@ static void bad_calls_are_usage_errors(void **state)
     struct qs_store *store = NULL;
     struct qs_error err = {0};
     assert_int_equal(qs_store_open((enum qs_scope)9, NULL, &store, &err), QS_USAGE);
-    assert_int_equal(qs_store_open(QS_SCOPE_USER, &(struct qs_store_options){.root = "relative"}, &store, &err), QS_USAGE);
+    assert_int_equal(qs_store_open(QS_SCOPE_USER, &(struct qs_store_options){.root = "relative"}, &store, &err),
+                     QS_USAGE);
     assert_null(store);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readers where they really run: while a writer storms, while the file is swapped, while a writer is stopped, on a read-only
- * mount, on an overlay after a copy-up, in another PID namespace, from several threads. Never torn, never older than before.
+ * Readers where they really run: while a writer storms, while the file is swapped, while a writer is stopped, on a
+ * read-only mount, on an overlay after a copy-up, in another PID namespace, from several threads. Never torn, never
+ * older than before.
  */
 #include "tests/support/as_user.h"
 #include "tests/support/scratch.h"
@@ -213,7 +214,8 @@ static void a_read_only_mount_is_read_and_not_written(void **state)
     assert_int_equal(in_mount_namespace(read_on_read_only_mount, NULL), 0);
 }
 
-/* The overlay's lower layer holds the store; writing through the overlay copies it up: another inode under the same path. */
+/* The overlay's lower layer holds the store; writing through the overlay copies it up: another inode under the same
+ * path. */
 static int read_on_overlay(void *context)
 {
     (void)context;

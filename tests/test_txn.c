@@ -94,7 +94,7 @@ static void a_set_replaces_what_was_at_below_and_above(void **state)
     commit(txn);
     store_is("{\"a\":{\"b\":1,\"c\":\"x\"},\"d\":[1,{\"e\":null}]}");
     txn = begin();
-    set(txn, "a", "true"); /* a scalar where an object was */
+    set(txn, "a", "true");  /* a scalar where an object was */
     set(txn, "d.e.f", "2"); /* an object where an array was */
     commit(txn);
     store_is("{\"a\":true,\"d\":{\"e\":{\"f\":2}}}");
@@ -263,7 +263,8 @@ static void a_bad_message_is_refused(void **state)
     for (int i = 0; i < 2; i++) {
         struct qs_txn *txn = begin();
         set(txn, "a", "1");
-        assert_int_equal(qs_txn_commit(txn, &(struct qs_commit_options){.message = messages[i]}, NULL, &err), QS_INVALID);
+        assert_int_equal(qs_txn_commit(txn, &(struct qs_commit_options){.message = messages[i]}, NULL, &err),
+                         QS_INVALID);
         qs_txn_free(txn);
     }
     store_is("{}");
@@ -404,7 +405,8 @@ static void a_forked_child_can_neither_use_nor_keep_its_parents_transaction(void
     pid_t child = fork();
     if (child == 0) {
         char byte;
-        bool refused = qs_txn_set(txn, "a", "2", 1, NULL) == QS_USAGE && qs_txn_commit(txn, NULL, NULL, NULL) == QS_USAGE;
+        bool refused =
+            qs_txn_set(txn, "a", "2", 1, NULL) == QS_USAGE && qs_txn_commit(txn, NULL, NULL, NULL) == QS_USAGE;
         qs_txn_free(txn);
         close(gate[1]);
         (void)!read(gate[0], &byte, 1); /* lives on until the parent is done */

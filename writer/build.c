@@ -41,8 +41,8 @@ static void add_kept_history(struct op_list *list, const struct build *build)
         const struct history_slot *slot = &pages->slots[i];
         for (size_t c = 0; c < slot->chunk_count; c++, key++) {
             journal_key(slot->generation, (uint32_t)c, list->keys[key]);
-            list->ops[list->count++] = (struct env_op){
-                DB_HISTORY, {list->keys[key], JOURNAL_KEY_BYTES}, pages->chunks[slot->first_chunk + c]};
+            list->ops[list->count++] =
+                (struct env_op){DB_HISTORY, {list->keys[key], JOURNAL_KEY_BYTES}, pages->chunks[slot->first_chunk + c]};
         }
     }
 }
@@ -81,7 +81,8 @@ enum qs_status build_file(int fd, struct build *build, struct qs_error *err)
     uint8_t first[RECORD_BYTES];
     uint8_t second[RECORD_BYTES];
     struct record *record = &build->record;
-    record->history_count = build->rewritten_count + (build->history ? build->history_count : 0) + (build->newest != NULL);
+    record->history_count =
+        build->rewritten_count + (build->history ? build->history_count : 0) + (build->newest != NULL);
     for (int i = 0; i < AREA_COUNT; i++)
         record->counts[i] = build->areas[i].count;
     record->txn_id = 1;

@@ -2,8 +2,8 @@
 /*
  * Building a whole store file from verified content, and putting it in the place of the old one.
  *
- * init, compact, restore, repair, purge and backup all do the same: a new file is built under a temporary name, flushed,
- * and renamed over; the old file is never changed, so a crash leaves the one or the other.
+ * init, compact, restore, repair, purge and backup all do the same: a new file is built under a temporary name,
+ * flushed, and renamed over; the old file is never changed, so a crash leaves the one or the other.
  */
 #ifndef WRITER_BUILD_H
 #define WRITER_BUILD_H
@@ -13,13 +13,13 @@
 #include "writer/txn.h"
 
 struct build {
-    struct record record;                      /* counts, txn_id and history_count are set by build_file */
-    const struct entry_list *areas;            /* AREA_COUNT of them, borrowed */
-    const struct qs_history *history;          /* records to keep, borrowed; NULL: none */
-    size_t history_count;                      /* how many of them, from the oldest */
-    const struct record_chunks *rewritten;     /* instead of history: these records, borrowed */
+    struct record record;                  /* counts, txn_id and history_count are set by build_file */
+    const struct entry_list *areas;        /* AREA_COUNT of them, borrowed */
+    const struct qs_history *history;      /* records to keep, borrowed; NULL: none */
+    size_t history_count;                  /* how many of them, from the oldest */
+    const struct record_chunks *rewritten; /* instead of history: these records, borrowed */
     size_t rewritten_count;
-    const struct record_chunks *newest;        /* one record more, borrowed; NULL: none */
+    const struct record_chunks *newest; /* one record more, borrowed; NULL: none */
 };
 
 /* Writes a store into the empty file at fd and flushes it. */

@@ -147,7 +147,8 @@ enum qs_status qs_store_backup(struct qs_store *store, const char *file, bool re
     AUTO_FD int dir_fd = os_open_at(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, 0);
     enum qs_status status = QS_OK;
     if (dir_fd < 0)
-        status = error_sys(err, errno == ENOENT ? QS_NOT_FOUND : QS_IO, errno, "the backup's directory cannot be opened");
+        status =
+            error_sys(err, errno == ENOENT ? QS_NOT_FOUND : QS_IO, errno, "the backup's directory cannot be opened");
     if (status) {
         error_add_file(err, file);
         return status;

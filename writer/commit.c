@@ -131,8 +131,7 @@ static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[RECORD_BYT
                 (struct env_op){area_dbs[change->area - QS_AREA_SETTINGS], change->key, change->new_value};
     }
     record_encode(&c->record, record_bytes);
-    c->ops[c->op_count++] =
-        (struct env_op){DB_META, {RECORD_KEY, sizeof RECORD_KEY - 1}, {record_bytes, RECORD_BYTES}};
+    c->ops[c->op_count++] = (struct env_op){DB_META, {RECORD_KEY, sizeof RECORD_KEY - 1}, {record_bytes, RECORD_BYTES}};
     return QS_OK;
 }
 
@@ -149,7 +148,8 @@ static enum qs_status say_what_stands(const struct commit *c, enum env_outcome o
         error_add_advice(err, "nothing was changed: the store holds generation %llu", old);
         break;
     case ENV_NEW:
-        error_add_advice(err, "the disk fails: the store holds the new generation %llu, which may not survive a power cut",
+        error_add_advice(err,
+                         "the disk fails: the store holds the new generation %llu, which may not survive a power cut",
                          old + 1);
         break;
     case ENV_DAMAGED:
@@ -211,7 +211,8 @@ enum qs_status qs_txn_commit(struct qs_txn *txn, const struct qs_commit_options 
         status = run_commit(&c, options, err);
     const struct record *stored = count ? &c.record : &txn->base->record;
     if (!status && ret_info) {
-        *ret_info = (struct qs_commit_info){.generation = stored->generation, .changed = count > 0, .change_count = count};
+        *ret_info =
+            (struct qs_commit_info){.generation = stored->generation, .changed = count > 0, .change_count = count};
         memcpy(ret_info->digest, stored->content, QS_DIGEST_BYTES);
     }
     commit_release(&c);

@@ -76,7 +76,8 @@ enum qs_status hold_read(const struct place *place, struct hold *hold, struct qs
     if (status) {
         error_add_file(err, place->dir);
         if (status == QS_DAMAGED)
-            error_add_advice(err, "nothing was written; qsettings repair looks for the newest generation that verifies");
+            error_add_advice(err,
+                             "nothing was written; qsettings repair looks for the newest generation that verifies");
         return status;
     }
     base->device = st.st_dev;

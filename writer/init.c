@@ -108,8 +108,10 @@ static enum qs_status first_record(const struct qs_store *store, const struct qs
                                     .time_s = actor.time_s,
                                     .time_ns = actor.time_ns,
                                     .flags = options->require_policy ? RECORD_REQUIRE_POLICY : 0};
-    struct qs_change change = {
-        .area = QS_AREA_FLAGS, .key = {"requirePolicy", 13}, .old_value = {"false", 5}, .new_value = {"true", 4}};
+    struct qs_change change = {.area = QS_AREA_FLAGS,
+                               .key = {"requirePolicy", 13},
+                               .old_value = {"false", 5},
+                               .new_value = {"true", 4}};
     enum qs_status status = os_random(build->record.store_id, QS_STORE_ID_BYTES, err);
     record_content_digest(build->areas, build->record.content);
     if (!status)

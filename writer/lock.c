@@ -98,8 +98,8 @@ static enum qs_status held_by_other(int fd, unsigned wait_ms, struct qs_error *e
         struct passwd entry, *found = NULL;
         char buffer[4096];
         bool named = getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found;
-        error_set(err, QS_BUSY, "another writer holds the store: pid %ld, user %s (uid %u), since %s; waited %u ms", pid,
-                  named ? found->pw_name : "?", uid, since, wait_ms);
+        error_set(err, QS_BUSY, "another writer holds the store: pid %ld, user %s (uid %u), since %s; waited %u ms",
+                  pid, named ? found->pw_name : "?", uid, since, wait_ms);
     } else {
         error_set(err, QS_BUSY, "another writer holds the store; waited %u ms", wait_ms);
     }
@@ -112,8 +112,8 @@ static enum qs_status held_by_other(int fd, unsigned wait_ms, struct qs_error *e
 static enum qs_status open_lock(int dir_fd, int *ret_fd, struct qs_error *err)
 {
     struct stat st;
-    AUTO_FD int fd = os_open_at(dir_fd, PLACE_LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW, 0600,
-                                RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    AUTO_FD int fd =
+        os_open_at(dir_fd, PLACE_LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "%s cannot be opened", PLACE_LOCK_FILE);
     if (qs_os->fstat(fd, &st))
@@ -130,9 +130,8 @@ static enum qs_status open_lock(int dir_fd, int *ret_fd, struct qs_error *err)
 static bool still_there(int dir_fd, int fd)
 {
     struct stat ours, named;
-    return qs_os->fstat(fd, &ours) == 0 &&
-           qs_os->fstatat(dir_fd, PLACE_LOCK_FILE, &named, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_dev == named.st_dev &&
-           ours.st_ino == named.st_ino;
+    return qs_os->fstat(fd, &ours) == 0 && qs_os->fstatat(dir_fd, PLACE_LOCK_FILE, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
 static int try_lock(int fd)

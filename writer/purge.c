@@ -15,7 +15,7 @@ struct purge {
     struct qs_key key;
     struct record_chunks *records; /* one per history record, rewritten */
     size_t record_count;
-    struct entry_list kept;        /* settings without the key */
+    struct entry_list kept; /* settings without the key */
     struct qs_change *gone;
     size_t gone_count;
     bool found;
@@ -95,8 +95,9 @@ static enum qs_status build_purged(struct qs_store *store, struct hold *hold, st
     if (!status)
         status = build_replace(&store->place, hold, &build, NULL, err);
     if (!status && ret_info) {
-        *ret_info = (struct qs_commit_info){
-            .generation = build.record.generation, .changed = true, .change_count = p->gone_count};
+        *ret_info = (struct qs_commit_info){.generation = build.record.generation,
+                                            .changed = true,
+                                            .change_count = p->gone_count};
         memcpy(ret_info->digest, build.record.content, QS_DIGEST_BYTES);
     }
     record_chunks_release(&newest);

@@ -67,7 +67,8 @@ static void find_candidate(int fd, struct candidate *c, uint64_t *known)
     }
     if (!best)
         return;
-    /* The other slot, if it does not verify, was the next commit's or is the former one's: at most one generation more. */
+    /* The other slot, if it does not verify, was the next commit's or is the former one's: at most one generation more.
+     */
     *known = best->record.generation;
     uint8_t other[META_OFFSET + META_BYTES];
     struct meta meta;

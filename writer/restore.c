@@ -71,14 +71,14 @@ enum qs_status care_diff(const struct qs_snapshot *from, const struct qs_snapsho
 struct restore {
     struct qs_history *present; /* NULL: damaged */
     struct qs_history *backup;
-    uint64_t known;             /* the highest generation that anything names */
+    uint64_t known; /* the highest generation that anything names */
 };
 
 /* The history that goes on: the present one where it is the same store's and holds all that the backup's does. */
 static const struct qs_history *history_to_keep(const struct restore *r)
 {
-    if (!r->present || memcmp(r->present->snapshot->record.store_id, r->backup->snapshot->record.store_id,
-                              QS_STORE_ID_BYTES) != 0)
+    if (!r->present ||
+        memcmp(r->present->snapshot->record.store_id, r->backup->snapshot->record.store_id, QS_STORE_ID_BYTES) != 0)
         return r->backup;
     bool longer = r->present->snapshot->record.generation >= r->backup->snapshot->record.generation;
     return longer ? r->present : r->backup;
@@ -113,8 +113,9 @@ static enum qs_status build_restored(struct qs_store *store, struct hold *hold, 
     if (!status)
         status = build_replace(&store->place, hold, &build, NULL, err);
     if (!status && ret_info) {
-        *ret_info =
-            (struct qs_commit_info){.generation = build.record.generation, .changed = true, .change_count = change_count};
+        *ret_info = (struct qs_commit_info){.generation = build.record.generation,
+                                            .changed = true,
+                                            .change_count = change_count};
         memcpy(ret_info->digest, build.record.content, QS_DIGEST_BYTES);
     }
     record_chunks_release(&newest);

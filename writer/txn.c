@@ -192,8 +192,8 @@ static bool is_object_now(const struct qs_txn *txn, struct qs_bytes key)
     struct entry_list list = {0};
     if (content_range(txn, AREA_SETTINGS, &whole, &list, NULL))
         return false;
-    bool object = list.count > 1 || (list.count == 1 && (list.items[0].key.len > key.len ||
-                                                         is_empty_object(list.items[0].value)));
+    bool object = list.count > 1 ||
+                  (list.count == 1 && (list.items[0].key.len > key.len || is_empty_object(list.items[0].value)));
     free(list.items);
     return object;
 }

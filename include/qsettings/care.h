@@ -28,7 +28,8 @@ QS_API enum qs_status qs_store_init(struct qs_store *store, const struct qs_init
 
 /* The require-system file beside the scopes (system scope only): set or removed durably. */
 QS_API enum qs_status qs_store_require(struct qs_store *store, bool required, struct qs_error *err) QS_MUST_USE;
-QS_API enum qs_status qs_store_is_required(struct qs_store *store, bool *ret_required, struct qs_error *err) QS_MUST_USE;
+QS_API enum qs_status qs_store_is_required(struct qs_store *store, bool *ret_required,
+                                           struct qs_error *err) QS_MUST_USE;
 
 struct qs_fsck_report {
     uint64_t generation, txn_id;
@@ -38,23 +39,23 @@ struct qs_fsck_report {
     unsigned char digest[QS_DIGEST_BYTES];
 };
 
-/* Verifies everything: settings, locks, targets, free pages, every history page and record, the chain. Lock-free; retries
- * while writers move on. Errors: as qs_history_open and qs_history_check. */
+/* Verifies everything: settings, locks, targets, free pages, every history page and record, the chain. Lock-free;
+ * retries while writers move on. Errors: as qs_history_open and qs_history_check. */
 QS_API enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_report,
                                     struct qs_error *err) QS_MUST_USE;
 
 struct qs_repair_report {
-    bool healthy;                 /* nothing to repair */
-    uint64_t generation;          /* the newest that verifies */
-    uint64_t newest_known;        /* the newest that any meta or record names, 0 if none */
+    bool healthy;                   /* nothing to repair */
+    uint64_t generation;            /* the newest that verifies */
+    uint64_t newest_known;          /* the newest that any meta or record names, 0 if none */
     uint64_t records, lost_records; /* history records that verify; those known to be lost */
-    uint64_t new_generation;      /* with apply: the generation the store continues at */
-    char kept_aside[256];         /* with apply: file name of the damaged file, beside data.mdb */
-    struct qs_error damage;       /* what is wrong with the store as it is */
+    uint64_t new_generation;        /* with apply: the generation the store continues at */
+    char kept_aside[256];           /* with apply: file name of the damaged file, beside data.mdb */
+    struct qs_error damage;         /* what is wrong with the store as it is */
 };
 
-/* Looks for the newest generation that verifies, and with apply goes back to it: a new file is built from it, the damaged
- * one kept aside. Errors: QS_DAMAGED (no generation verifies: restore a backup), and those of writing. */
+/* Looks for the newest generation that verifies, and with apply goes back to it: a new file is built from it, the
+ * damaged one kept aside. Errors: QS_DAMAGED (no generation verifies: restore a backup), and those of writing. */
 QS_API enum qs_status qs_store_repair(struct qs_store *store, bool apply, unsigned wait_ms,
                                       struct qs_repair_report *ret_report, struct qs_error *err) QS_MUST_USE;
 
@@ -66,13 +67,13 @@ QS_API enum qs_status qs_store_compact(struct qs_store *store, unsigned wait_ms,
 QS_API enum qs_status qs_store_backup(struct qs_store *store, const char *file, bool replace,
                                       struct qs_error *err) QS_MUST_USE;
 
-/* Replaces the store's content by a backup's, as a new generation: highest known + 1. The present history is kept where it
- * verifies and belongs to the same store id, else the backup's. The store must exist (damaged is fine). */
+/* Replaces the store's content by a backup's, as a new generation: highest known + 1. The present history is kept where
+ * it verifies and belongs to the same store id, else the backup's. The store must exist (damaged is fine). */
 QS_API enum qs_status qs_store_restore(struct qs_store *store, const char *file, unsigned wait_ms,
                                        struct qs_commit_info *ret_info, struct qs_error *err) QS_MUST_USE;
 
-/* Takes a key's subtree out of settings and, in every history record, its old and new values; the records keep the values'
- * digests, so the chain still verifies. The file is rebuilt so that no free page keeps a copy. */
+/* Takes a key's subtree out of settings and, in every history record, its old and new values; the records keep the
+ * values' digests, so the chain still verifies. The file is rebuilt so that no free page keeps a copy. */
 QS_API enum qs_status qs_store_purge(struct qs_store *store, const char *key, const char *message, unsigned wait_ms,
                                      struct qs_commit_info *ret_info, struct qs_error *err) QS_MUST_USE;
 

@@ -58,8 +58,8 @@ QS_API enum qs_status qs_history_find(struct qs_history *history, uint64_t gener
 QS_API struct qs_change qs_history_change(const struct qs_history *history, size_t index);
 
 /* The settings as of a generation, rebuilt from the newest by undoing records and checked against that generation's
- * digest. Ownership: a snapshot reference of the caller. Errors: QS_NOT_FOUND, QS_INVALID (a value on the way was purged),
- * QS_DAMAGED, QS_IO. */
+ * digest. Ownership: a snapshot reference of the caller. Errors: QS_NOT_FOUND, QS_INVALID (a value on the way was
+ * purged), QS_DAMAGED, QS_IO. */
 QS_API enum qs_status qs_history_at(struct qs_history *history, uint64_t generation, struct qs_snapshot **ret_snapshot,
                                     struct qs_error *err) QS_MUST_USE;
 
@@ -67,7 +67,8 @@ QS_API enum qs_status qs_history_at(struct qs_history *history, uint64_t generat
  * Errors: QS_DAMAGED with the generation at fault. */
 QS_API enum qs_status qs_history_check(struct qs_history *history, struct qs_error *err) QS_MUST_USE;
 
-/* Makes the transaction's content that of an older generation (settings, locks; not targets). Errors: as qs_history_at. */
+/* Makes the transaction's content that of an older generation (settings, locks; not targets). Errors: as qs_history_at.
+ */
 QS_API enum qs_status qs_txn_rollback(struct qs_txn *txn, uint64_t generation, struct qs_error *err) QS_MUST_USE;
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The policy read: exactly one of present, none, absent, damaged, untrusted, invalid. Only QS_POLICY_PRESENT lets a program
- * go on; every error means refuse.
+ * The policy read: exactly one of present, none, absent, damaged, untrusted, invalid. Only QS_POLICY_PRESENT lets a
+ * program go on; every error means refuse.
  *
  *     struct qs_policy_result *result = NULL;
  *     struct qs_error err = {0};
@@ -22,8 +22,8 @@ extern "C" {
 
 enum qs_policy_state {
     QS_POLICY_PRESENT = 0,
-    QS_POLICY_NONE = 4,      /* every store healthy, none sets a policy */
-    QS_POLICY_ABSENT = 5,    /* a required store does not exist */
+    QS_POLICY_NONE = 4,   /* every store healthy, none sets a policy */
+    QS_POLICY_ABSENT = 5, /* a required store does not exist */
     QS_POLICY_DAMAGED = 6,
     QS_POLICY_UNTRUSTED = 7, /* owner, mode, or not permitted */
     QS_POLICY_INVALID = 3,   /* a stored value against the schema */
@@ -32,12 +32,12 @@ enum qs_policy_state {
 };
 QS_API const char *qs_policy_state_name(enum qs_policy_state state);
 
-enum qs_filesystem { QS_FS_READ_ONLY = 0, QS_FS_WORKSPACE_WRITE = 1 };           /* narrow first in every enum */
+enum qs_filesystem { QS_FS_READ_ONLY = 0, QS_FS_WORKSPACE_WRITE = 1 }; /* narrow first in every enum */
 enum qs_network { QS_NET_CLOSED = 0, QS_NET_OPEN = 1 };
 enum qs_unix_sockets { QS_UNIX_BLOCKED = 0, QS_UNIX_PRIVATE = 1, QS_UNIX_OPEN = 2 };
 enum qs_caches { QS_CACHES_NONE = 0, QS_CACHES_PRIVATE = 1 };
 enum qs_audit { QS_AUDIT_REQUIRED = 0, QS_AUDIT_OFF = 1 };
-enum qs_backend { QS_BACKEND_BWRAP = 0, QS_BACKEND_AUTO = 1 };                    /* both mean bubblewrap here */
+enum qs_backend { QS_BACKEND_BWRAP = 0, QS_BACKEND_AUTO = 1 }; /* both mean bubblewrap here */
 
 /* A sorted list of distinct strings. */
 struct qs_list {
@@ -53,14 +53,14 @@ struct qs_policy {
     enum qs_filesystem filesystem;
     enum qs_network network;
     enum qs_backend backend;
-    struct qs_list writable_roots;   /* absolute, or "~/..." */
-    struct qs_list protected_paths;  /* relative to each writable root */
-    struct qs_list hidden_paths;     /* absolute, or "~/..." */
-    struct qs_list *env_pass;        /* a conjunction: a name passes if each list has a match (globs) */
+    struct qs_list writable_roots;  /* absolute, or "~/..." */
+    struct qs_list protected_paths; /* relative to each writable root */
+    struct qs_list hidden_paths;    /* absolute, or "~/..." */
+    struct qs_list *env_pass;       /* a conjunction: a name passes if each list has a match (globs) */
     size_t env_pass_count;
-    struct qs_pair *env_set;         /* sorted by name */
+    struct qs_pair *env_set; /* sorted by name */
     size_t env_set_count;
-    struct qs_list env_secrets;      /* names and globs; removed even when passed */
+    struct qs_list env_secrets; /* names and globs; removed even when passed */
     enum qs_unix_sockets unix_sockets;
     struct qs_list sockets, devices; /* absolute, or "~/..." */
     enum qs_caches caches;
@@ -72,10 +72,10 @@ struct qs_policy {
 
 struct qs_policy_source {
     enum qs_scope scope;
-    enum qs_status state;        /* QS_OK: read; QS_ABSENT; or what was wrong */
-    bool sets_policy;            /* this store sets tools.executionSandbox */
-    bool required;               /* had to exist */
-    uint64_t generation;         /* 0 where not read */
+    enum qs_status state; /* QS_OK: read; QS_ABSENT; or what was wrong */
+    bool sets_policy;     /* this store sets tools.executionSandbox */
+    bool required;        /* had to exist */
+    uint64_t generation;  /* 0 where not read */
     unsigned char store_id[QS_STORE_ID_BYTES];
     unsigned char digest[QS_DIGEST_BYTES];
     char place[QS_ERROR_FILE_BYTES];
@@ -93,8 +93,8 @@ struct qs_policy_result;
  * Reads each operator store once, in one snapshot, validates all, narrows, and fills defaults in.
  *
  * *ret_result is given also on refusal, for its state and sources; the policy in it exists only with QS_OK.
- * Errors: one for each state other than present: QS_NO_POLICY, QS_ABSENT, QS_DAMAGED, QS_UNTRUSTED, QS_INVALID, QS_BUSY,
- * QS_IO. Where QS_IO is for want of memory, *ret_result may be NULL.
+ * Errors: one for each state other than present: QS_NO_POLICY, QS_ABSENT, QS_DAMAGED, QS_UNTRUSTED, QS_INVALID,
+ * QS_BUSY, QS_IO. Where QS_IO is for want of memory, *ret_result may be NULL.
  */
 QS_API enum qs_status qs_policy_read(const struct qs_policy_options *options, struct qs_policy_result **ret_result,
                                      struct qs_error *err) QS_MUST_USE;
@@ -111,8 +111,8 @@ QS_API const char *qs_policy_document(const struct qs_policy_result *result, siz
 /* The canonical document and its digest in a sealed memfd (close-on-exec). Errors: QS_USAGE (not present), QS_IO. */
 QS_API enum qs_status qs_policy_freeze(const struct qs_policy_result *result, int *ret_fd,
                                        struct qs_error *err) QS_MUST_USE;
-/* Reads a frozen policy back: a memfd with all four seals, digest and schema right. Errors: QS_UNTRUSTED (no memfd, a seal
- * missing), QS_DAMAGED (digest), QS_INVALID (document). fd stays the caller's. */
+/* Reads a frozen policy back: a memfd with all four seals, digest and schema right. Errors: QS_UNTRUSTED (no memfd, a
+ * seal missing), QS_DAMAGED (digest), QS_INVALID (document). fd stays the caller's. */
 QS_API enum qs_status qs_policy_thaw(int fd, struct qs_policy_result **ret_result, struct qs_error *err) QS_MUST_USE;
 
 #ifdef __cplusplus

@@ -2,11 +2,13 @@
 /*
  * Publishing: settings into a file that is never absent, for programs that read a settings file.
  *
- *     struct qs_target target = {.file = "/etc/agent/settings.json", .scope = "system", .for_qwen = true};
+ *     struct qs_target target = {"/etc/agent/settings.json", "system", QS_PUBLISH_JSON, true};
  *     enum qs_publish_outcome outcome;
  *     if (qs_publish(store, NULL, &target, 0, &outcome, &err) == QS_CONFLICT)
- *         ... somebody edited the file: qs_publish_check shows what, qs_publish_adopt takes it over, or
- * QS_PUBLISH_FORCE ...
+ *         printf("edited by somebody since: %s\n", err.message);
+ *
+ * What an edit changed is shown by qs_publish_check, taken over by qs_publish_adopt, and overwritten with
+ * QS_PUBLISH_FORCE.
  *
  * The record of what was last published travels with the file, as the extended attribute user.qsettings.published that
  * is set before the rename; where the file system has none, in the file .qs-pub-HASH beside it. It holds the text's

@@ -13,11 +13,17 @@ extern "C" {
 
 struct qs_settings;
 
-enum qs_layer { QS_LAYER_DEFAULTS = 0, QS_LAYER_USER = 1, QS_LAYER_WORKSPACE = 2, QS_LAYER_SYSTEM = 3, QS_LAYER_COUNT = 4 };
+enum qs_layer {
+    QS_LAYER_DEFAULTS = 0,
+    QS_LAYER_USER = 1,
+    QS_LAYER_WORKSPACE = 2,
+    QS_LAYER_SYSTEM = 3,
+    QS_LAYER_COUNT = 4
+};
 QS_API const char *qs_layer_name(enum qs_layer layer);
 
 struct qs_settings_options {
-    const char *root;           /* as in qs_store_options */
+    const char *root; /* as in qs_store_options */
     unsigned wait_ms;
     const char *workspace_file; /* NULL: no workspace layer; JSON or YAML by its ending */
 };
@@ -48,23 +54,23 @@ enum qs_reason {
 };
 struct qs_explain_layer {
     enum qs_layer_state state;
-    char *value;              /* canonical JSON, NULL unless SET */
-    const char *store;        /* directory or file; NULL where there is none */
-    uint64_t generation;      /* 0: absent, or the workspace */
-    bool silenced;            /* set, but counts for nothing (lock, operator, tighten) */
-    bool locked_here;         /* this layer holds the lock that covers the key */
+    char *value;         /* canonical JSON, NULL unless SET */
+    const char *store;   /* directory or file; NULL where there is none */
+    uint64_t generation; /* 0: absent, or the workspace */
+    bool silenced;       /* set, but counts for nothing (lock, operator, tighten) */
+    bool locked_here;    /* this layer holds the lock that covers the key */
     /* who set it last, from the layer's history; user NULL where unknown */
     char *user;
     uint64_t set_generation;
     int64_t set_time_s;
-    unsigned line;            /* the workspace: its place */
+    unsigned line; /* the workspace: its place */
 };
 struct qs_explanation {
     struct qs_explain_layer layers[QS_LAYER_COUNT];
-    char *value;            /* the effective one, canonical JSON; NULL: unset */
-    int winner;             /* enum qs_layer, -1 for none or merged */
+    char *value; /* the effective one, canonical JSON; NULL: unset */
+    int winner;  /* enum qs_layer, -1 for none or merged */
     enum qs_reason reason;
-    char text[512];         /* the reason in plain words */
+    char text[512]; /* the reason in plain words */
 };
 /* Release with qs_explanation_release. Errors: QS_INVALID (path), those of qs_history_open. */
 QS_API enum qs_status qs_settings_explain(struct qs_settings *settings, const char *key,

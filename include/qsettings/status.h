@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define QS_API __attribute__((visibility("default")))
+#define QS_API      __attribute__((visibility("default")))
 #define QS_MUST_USE __attribute__((warn_unused_result))
 #else
 #define QS_API

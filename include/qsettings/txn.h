@@ -12,11 +12,11 @@
  *         status = qs_txn_commit(txn, &options, &info, &err);
  *     qs_txn_free(txn);
  *
- * One writer at a time holds the store's writer.lock from begin to commit, abort or free; each change is made against the
- * generation read under that lock, so no change is lost. The lock is never a reader's business.
+ * One writer at a time holds the store's writer.lock from begin to commit, abort or free; each change is made against
+ * the generation read under that lock, so no change is lost. The lock is never a reader's business.
  *
- * Threads: one thread at a time. Fork: in a child every call on the parent's transaction gives QS_USAGE; the child's copy
- * of the lock is closed at once and the parent keeps it.
+ * Threads: one thread at a time. Fork: in a child every call on the parent's transaction gives QS_USAGE; the child's
+ * copy of the lock is closed at once and the parent keeps it.
  */
 #ifndef QSETTINGS_TXN_H
 #define QSETTINGS_TXN_H
@@ -44,8 +44,8 @@ QS_API const struct qs_snapshot *qs_txn_base(const struct qs_txn *txn);
 QS_API enum qs_status qs_txn_get(struct qs_txn *txn, const char *key, char **ret_text, size_t *ret_len,
                                  struct qs_error *err) QS_MUST_USE;
 
-/* The node at key becomes the JSON value json: what was at and below it goes; a scalar or array above it gives way to an
- * object. Errors: QS_INVALID (path, JSON, bounds, schema), QS_IO. */
+/* The node at key becomes the JSON value json: what was at and below it goes; a scalar or array above it gives way to
+ * an object. Errors: QS_INVALID (path, JSON, bounds, schema), QS_IO. */
 QS_API enum qs_status qs_txn_set(struct qs_txn *txn, const char *key, const char *json, size_t len,
                                  struct qs_error *err) QS_MUST_USE;
 
@@ -71,9 +71,9 @@ QS_API enum qs_status qs_txn_unlock(struct qs_txn *txn, const char *key, struct 
 QS_API enum qs_status qs_txn_require_policy(struct qs_txn *txn, bool required, struct qs_error *err) QS_MUST_USE;
 
 struct qs_commit_options {
-    const char *message;      /* NULL or "": none; at most QS_MESSAGE_MAX_BYTES of UTF-8 */
-    uint64_t if_generation;   /* 0: any; else the commit is refused (QS_CONFLICT) when the base is another one */
-    const char *program;      /* NULL: this process's name */
+    const char *message;    /* NULL or "": none; at most QS_MESSAGE_MAX_BYTES of UTF-8 */
+    uint64_t if_generation; /* 0: any; else the commit is refused (QS_CONFLICT) when the base is another one */
+    const char *program;    /* NULL: this process's name */
 };
 
 struct qs_commit_info {
@@ -87,11 +87,11 @@ struct qs_commit_info {
  * Makes the changes durable as one new generation with its history record, and releases the lock. A transaction that
  * changes nothing makes no generation.
  *
- * Durability: after QS_OK the generation survives a crash and a power cut. After any error the message says what is stored
- * now; after a crash in between the store holds the old or the new generation, complete.
- * Errors: QS_CONFLICT, QS_INVALID (schema of the whole), QS_IO (ENOSPC, EIO: old or new stands in the message),
- * QS_DAMAGED, QS_USAGE (already ended, or a forked child).
- * The transaction has ended afterwards, whatever the result; qs_txn_free releases its memory.
+ * Durability: after QS_OK the generation survives a crash and a power cut. After any error the message says what is
+ * stored now; after a crash in between the store holds the old or the new generation, complete. Errors: QS_CONFLICT,
+ * QS_INVALID (schema of the whole), QS_IO (ENOSPC, EIO: old or new stands in the message), QS_DAMAGED, QS_USAGE
+ * (already ended, or a forked child). The transaction has ended afterwards, whatever the result; qs_txn_free releases
+ * its memory.
  */
 QS_API enum qs_status qs_txn_commit(struct qs_txn *txn, const struct qs_commit_options *options,
                                     struct qs_commit_info *ret_info, struct qs_error *err) QS_MUST_USE;
@@ -105,13 +105,14 @@ enum qs_area {
 };
 struct qs_change {
     enum qs_area area;
-    struct qs_bytes key;            /* encoded */
-    struct qs_bytes old_value;      /* data NULL: was not there */
-    struct qs_bytes new_value;      /* data NULL: is gone */
-    bool old_purged, new_purged;    /* in history only: the value was taken out by purge */
+    struct qs_bytes key;         /* encoded */
+    struct qs_bytes old_value;   /* data NULL: was not there */
+    struct qs_bytes new_value;   /* data NULL: is gone */
+    bool old_purged, new_purged; /* in history only: the value was taken out by purge */
 };
 QS_API enum qs_status qs_txn_changes(struct qs_txn *txn, size_t *ret_count, struct qs_error *err) QS_MUST_USE;
-QS_API struct qs_change qs_txn_change(const struct qs_txn *txn, size_t index); /* index < count of the last qs_txn_changes */
+QS_API struct qs_change qs_txn_change(const struct qs_txn *txn,
+                                      size_t index); /* index < count of the last qs_txn_changes */
 
 QS_API void qs_txn_abort(struct qs_txn *txn); /* releases the lock, drops the changes; NULL is fine */
 QS_API void qs_txn_free(struct qs_txn *txn);  /* aborts if still open */

@@ -2,8 +2,8 @@
 /*
  * Watching: a descriptor to poll, and each new generation once.
  *
- * The descriptor is an inotify one on the store's directory (its parent while the store is absent). Events are hints: what
- * counts is the generation read afterwards. Where inotify is deaf (some network and overlay file systems) call
+ * The descriptor is an inotify one on the store's directory (its parent while the store is absent). Events are hints:
+ * what counts is the generation read afterwards. Where inotify is deaf (some network and overlay file systems) call
  * qs_watch_next on a timer as well.
  */
 #ifndef QSETTINGS_WATCH_H
@@ -26,9 +26,9 @@ QS_API int qs_watch_fd(const struct qs_watch *watch); /* readable when something
 
 struct qs_watch_event {
     uint64_t generation;
-    bool store_replaced;   /* another store id than before: history starts anew */
-    bool policy_changed;   /* a policy key (tools.executionSandbox, executor) differs: restart needed */
-    bool history_missing;  /* generations before this one were lost (restore or repair went on at a higher number) */
+    bool store_replaced;  /* another store id than before: history starts anew */
+    bool policy_changed;  /* a policy key (tools.executionSandbox, executor) differs: restart needed */
+    bool history_missing; /* generations before this one were lost (restore or repair went on at a higher number) */
 };
 
 /* The next generation not yet given, in order; QS_NOT_FOUND when there is none now. Never blocks longer than a read.

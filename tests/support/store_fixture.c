@@ -134,8 +134,7 @@ static bool same_bytes(struct qs_bytes a, struct qs_bytes b)
 bool fixture_same(const struct qs_snapshot *a, const struct qs_snapshot *b)
 {
     if (a->record.generation != b->record.generation || a->record.flags != b->record.flags ||
-        a->record.scope != b->record.scope ||
-        memcmp(a->record.store_id, b->record.store_id, QS_STORE_ID_BYTES) != 0)
+        a->record.scope != b->record.scope || memcmp(a->record.store_id, b->record.store_id, QS_STORE_ID_BYTES) != 0)
         return false;
     for (int area = 0; area < AREA_COUNT; area++) {
         if (a->areas[area].count != b->areas[area].count)
