@@ -45,7 +45,7 @@ race_until() {
 }
 
 @test "copy_backup_is_never_absent_but_loses_changes" {
-    race_until '.lost > 0' --backend copy-backup --writers 3 --seconds 0.5
+    race_until '.lost > 0 and .stale > 0' --backend copy-backup --writers 3 --seconds 0.5
     [ "$status" = 1 ]
     jq -e '.absent == 0 and .torn == 0 and .gaps.count == 0' result.json
 }
@@ -201,6 +201,15 @@ EOF
 @test "writers_alone_and_readers_alone_are_a_race_too" {
     run -0 "$qstress" race --path f.json --writer-cmd 'echo 1 >t; mv t f.json' --writers 0 --readers 1 --seconds 0.2
     run -0 "$qstress" race --path f.json --writer-cmd 'echo 1 >t; mv t f.json' --writers 1 --readers 0 --seconds 0.2
+}
+
+@test "without_root_it_runs_too_but_nobody_becomes_another_user" {
+    cp "$qstress" q
+    run -0 --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups ./q race --writers 2 --seconds 0.5 --json
+    jq -e '.backend == "qsettings" and .writes > 0 and .reads > 1' <<<"$output"
+    run -0 setpriv --reuid=65534 --regid=65534 --clear-groups ./q race --seconds 0.3 --as-user nobody
+    run -7 setpriv --reuid=65534 --regid=65534 --clear-groups ./q race --seconds 0.3 --as-user root
+    [[ $output == *"needs root"* ]]
 }
 
 @test "usage_errors_end_with_2_and_leave_nothing" {
