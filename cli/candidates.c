@@ -30,14 +30,14 @@ static void offer_words(struct cli *cli, const char *word, const char *const *wo
 /* Live keys; where the store cannot be read there are none, and completion says nothing. */
 static void offer_live_keys(struct cli *cli, struct cli *at, const char *word)
 {
-    struct view view AUTO(view_release) = {0};
+    struct cli_view view AUTO(cli_view_release) = {0};
     struct leaves leaves AUTO(leaves_release) = {0};
     json_t *document AUTO(value_release) = NULL;
     char *text AUTO_FREE = NULL;
     char path[QS_KEY_TEXT_BYTES];
     size_t len = 0;
     at->home_noted = true;
-    if (view_open(at, &view, NULL) != QS_OK || view_json(&view, NULL, &text, &len, NULL) != QS_OK ||
+    if (cli_view_open(at, &view, NULL) != QS_OK || cli_view_json(&view, NULL, &text, &len, NULL) != QS_OK ||
         value_decode(text, len, &document, NULL) != QS_OK ||
         leaves_from_value(document, NULL, NULL, &leaves, NULL) != QS_OK)
         return;

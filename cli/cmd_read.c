@@ -9,13 +9,13 @@
 
 /* ---- get ---- */
 
-static void print_value(struct cli *cli, const struct view *view, const char *path, json_t *value)
+static void print_value(struct cli *cli, const struct cli_view *view, const char *path, json_t *value)
 {
     if (cli->json) {
         json_t *report = json_object();
         put(cli, report, "key", json_words(path));
         put(cli, report, "value", json_incref(value));
-        view_put_source(cli, view, path, report);
+        cli_view_put_source(cli, view, path, report);
         out_json(cli, report);
     } else if (json_is_string(value)) {
         buf_add(&cli->out, json_string_value(value), json_string_length(value));
@@ -54,14 +54,14 @@ static const char *key_name_at(size_t index, void *user)
     return qs_key_format(key->data, key->len, names->text, sizeof names->text);
 }
 
-static void suggest_key(const struct view *view, const char *path, struct qs_error *err)
+static void suggest_key(const struct cli_view *view, const char *path, struct qs_error *err)
 {
     char *text AUTO_FREE = NULL;
     size_t len = 0;
     json_t *document AUTO(value_release) = NULL;
     struct leaves leaves AUTO(leaves_release) = {0};
     char near[QS_KEY_TEXT_BYTES];
-    if (view_json(view, NULL, &text, &len, NULL) != QS_OK || len > SUGGEST_MAX_BYTES ||
+    if (cli_view_json(view, NULL, &text, &len, NULL) != QS_OK || len > SUGGEST_MAX_BYTES ||
         value_decode(text, len, &document, NULL) != QS_OK ||
         leaves_from_value(document, NULL, NULL, &leaves, NULL) != QS_OK)
         return;
@@ -76,14 +76,14 @@ static void suggest_key(const struct view *view, const char *path, struct qs_err
 
 enum qs_status cmd_get(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct view view AUTO(view_release) = {0};
+    struct cli_view view AUTO(cli_view_release) = {0};
     json_t *value AUTO(value_release) = NULL;
     char *text AUTO_FREE = NULL;
     size_t len = 0;
     (void)count;
-    enum qs_status status = view_open(cli, &view, err);
+    enum qs_status status = cli_view_open(cli, &view, err);
     if (status == QS_OK)
-        status = view_json(&view, operands[0], &text, &len, err);
+        status = cli_view_json(&view, operands[0], &text, &len, err);
     if (status == QS_NOT_FOUND && cli->given[OPT_DEFAULT_VALUE] && (view.snapshot || view.settings))
         status = default_value(cli->given[OPT_DEFAULT_VALUE], &value, err);
     else if (status == QS_OK)
@@ -101,7 +101,7 @@ enum qs_status cmd_get(struct cli *cli, int count, char **operands, struct qs_er
 
 /* ---- list ---- */
 
-static enum qs_status list_leaves(struct cli *cli, const struct view *view, const char *prefix,
+static enum qs_status list_leaves(struct cli *cli, const struct cli_view *view, const char *prefix,
                                   struct leaves *ret_leaves, struct qs_error *err)
 {
     char *text AUTO_FREE = NULL;
@@ -110,7 +110,7 @@ static enum qs_status list_leaves(struct cli *cli, const struct view *view, cons
     json_t *value AUTO(value_release) = NULL;
     enum qs_status status = prefix ? qs_key_parse(prefix, &key, err) : QS_OK;
     if (status == QS_OK)
-        status = view_json(view, prefix, &text, &len, err);
+        status = cli_view_json(view, prefix, &text, &len, err);
     if (status == QS_OK)
         status = value_decode(text, len, &value, err);
     if (status == QS_OK) {
@@ -136,7 +136,7 @@ static void list_text(struct cli *cli, const struct leaves *leaves)
     }
 }
 
-static void list_json(struct cli *cli, const struct view *view, const struct leaves *leaves)
+static void list_json(struct cli *cli, const struct cli_view *view, const struct leaves *leaves)
 {
     char path[QS_KEY_TEXT_BYTES];
     bool keys_only = cli->given[OPT_KEYS] != NULL;
@@ -149,16 +149,16 @@ static void list_json(struct cli *cli, const struct view *view, const struct lea
             put(cli, settings, qs_key_format(leaf->key.data, leaf->key.len, path, sizeof path),
                 json_canonical(leaf->value.data, leaf->value.len));
     }
-    view_put_source(cli, view, NULL, report);
+    cli_view_put_source(cli, view, NULL, report);
     put(cli, report, keys_only ? "keys" : "settings", settings);
     out_json(cli, report);
 }
 
 enum qs_status cmd_list(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct view view AUTO(view_release) = {0};
+    struct cli_view view AUTO(cli_view_release) = {0};
     struct leaves leaves AUTO(leaves_release) = {0};
-    enum qs_status status = view_open(cli, &view, err);
+    enum qs_status status = cli_view_open(cli, &view, err);
     if (status == QS_OK)
         status = list_leaves(cli, &view, count ? operands[0] : NULL, &leaves, err);
     if (status != QS_OK)
@@ -174,7 +174,7 @@ enum qs_status cmd_list(struct cli *cli, int count, char **operands, struct qs_e
 
 enum qs_status cmd_export(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct view view AUTO(view_release) = {0};
+    struct cli_view view AUTO(cli_view_release) = {0};
     json_t *document AUTO(value_release) = NULL;
     char *text AUTO_FREE = NULL;
     size_t len = 0;
@@ -185,9 +185,9 @@ enum qs_status cmd_export(struct cli *cli, int count, char **operands, struct qs
     if (status == QS_OK && format == QS_FORMAT_YAML && cli->json)
         status = error_set(err, QS_USAGE, "--json and --format yaml contradict each other");
     if (status == QS_OK)
-        status = view_open(cli, &view, err);
+        status = cli_view_open(cli, &view, err);
     if (status == QS_OK)
-        status = view_json(&view, NULL, &text, &len, err);
+        status = cli_view_json(&view, NULL, &text, &len, err);
     if (status == QS_OK)
         status = value_decode(text, len, &document, err);
     if (status != QS_OK)

@@ -27,10 +27,29 @@ static void field_line(struct cli *cli, const json_t *entry, const char *name)
 
 static void entry_text(struct cli *cli, const json_t *entry)
 {
-    static const char *const names[] = {"type", "allowed", "default", "merge", "restriction", "secret", "required"};
+    static const char *const names[] = {"type",        "allowed", "default", "merge",
+                                        "restriction", "narrow",  "secret",  "required"};
     buf_printf(&cli->out, "%s\n  %s\n", field(entry, "path"), field(entry, "description"));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         field_line(cli, entry, names[i]);
+}
+
+static const char *schema_path_at(size_t index, void *user)
+{
+    size_t count = 0;
+    const struct schema_entry *table = schema_table(&count);
+    (void)user;
+    return index < count ? table[index].path : NULL;
+}
+
+static enum qs_status key_not_known(const char *path, enum qs_status status, struct qs_error *err)
+{
+    char text[QS_KEY_TEXT_BYTES];
+    const char *near = nearest_name(path, schema_path_at, NULL, text, sizeof text);
+    error_add_path(err, path);
+    if (status == QS_NOT_FOUND && near)
+        error_add_advice(err, "did you mean %s?", near);
+    return status;
 }
 
 enum qs_status cmd_schema(struct cli *cli, int count, char **operands, struct qs_error *err)
@@ -49,11 +68,8 @@ enum qs_status cmd_schema(struct cli *cli, int count, char **operands, struct qs
     } else if ((status = qs_key_parse(operands[0], &key, err)) == QS_OK) {
         status = schema_json(&key, &document, err);
     }
-    if (status != QS_OK) {
-        if (count)
-            error_add_path(err, operands[0]);
-        return status;
-    }
+    if (status != QS_OK)
+        return count ? key_not_known(operands[0], status, err) : status;
     if (cli->json || cli->given[OPT_JSON_SCHEMA]) {
         out_json(cli, STEAL(document));
         return QS_OK;

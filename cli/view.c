@@ -2,7 +2,8 @@
 /* Opening what a reading command looks at. */
 #include "cli/view.h"
 
-enum qs_status view_at(struct cli *cli, const char *generation, struct qs_snapshot **ret_snapshot, struct qs_error *err)
+enum qs_status cli_view_at(struct cli *cli, const char *generation, struct qs_snapshot **ret_snapshot,
+                           struct qs_error *err)
 {
     struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_history *history AUTO(auto_history) = NULL;
@@ -29,33 +30,33 @@ static enum qs_status open_effective(struct cli *cli, struct qs_settings **ret_s
     return status;
 }
 
-enum qs_status view_open(struct cli *cli, struct view *ret_view, struct qs_error *err)
+enum qs_status cli_view_open(struct cli *cli, struct cli_view *ret_view, struct qs_error *err)
 {
     bool one = cli->scope_given || cli->given[OPT_AT];
     if (one && cli->given[OPT_WORKSPACE])
         return error_set(err, QS_USAGE, "--workspace is a layer of the effective settings; it goes with no scope");
     if (cli->given[OPT_AT])
-        return view_at(cli, cli->given[OPT_AT], &ret_view->snapshot, err);
+        return cli_view_at(cli, cli->given[OPT_AT], &ret_view->snapshot, err);
     if (one)
         return cli_snapshot(cli, &ret_view->snapshot, err);
     return open_effective(cli, &ret_view->settings, err);
 }
 
-void view_release(struct view *view)
+void cli_view_release(struct cli_view *view)
 {
     qs_snapshot_unref(view->snapshot);
     qs_settings_close(view->settings);
 }
 
-enum qs_status view_json(const struct view *view, const char *key, char **ret_text, size_t *ret_len,
-                         struct qs_error *err)
+enum qs_status cli_view_json(const struct cli_view *view, const char *key, char **ret_text, size_t *ret_len,
+                             struct qs_error *err)
 {
     if (view->snapshot)
         return qs_snapshot_json(view->snapshot, key, ret_text, ret_len, err);
     return qs_settings_json(view->settings, key, ret_text, ret_len, err);
 }
 
-void view_put_source(struct cli *cli, const struct view *view, const char *key, json_t *report)
+void cli_view_put_source(struct cli *cli, const struct cli_view *view, const char *key, json_t *report)
 {
     int winner = -1;
     uint64_t generation = 0;

@@ -46,25 +46,12 @@ static enum qs_status text_of(const json_t *value, char **ret_text, struct qs_er
 
 /* ---- each layer ---- */
 
-/* The leaves of a layer at and below the key are [*ret_first, *ret_end). */
-static void layer_range(const struct merge_layer *layer, const struct qs_key *key, size_t *ret_first, size_t *ret_end)
-{
-    size_t first = 0;
-    while (first < layer->count &&
-           !key_covers(key->bytes, key->len, layer->items[first].key.data, layer->items[first].key.len))
-        first++;
-    *ret_first = *ret_end = first;
-    while (*ret_end < layer->count &&
-           key_covers(key->bytes, key->len, layer->items[*ret_end].key.data, layer->items[*ret_end].key.len))
-        (*ret_end)++;
-}
-
 static enum qs_status explain_value(struct explaining *explaining, enum qs_layer layer, struct qs_error *err)
 {
     const struct merge_layer *from = &explaining->settings->input.layers[layer];
     struct qs_explain_layer *into = &explaining->into->layers[layer];
     size_t first, end;
-    layer_range(from, &explaining->key, &first, &end);
+    merge_range(from, explaining->key.bytes, explaining->key.len, &first, &end);
     if (first == end)
         return QS_OK;
     into->state = QS_LAYER_SET;
@@ -264,11 +251,14 @@ static enum qs_status explain(struct qs_settings *settings, const char *key, boo
 {
     AUTO(qs_explanation_release) struct qs_explanation explanation = {.winner = -1};
     struct explaining explaining = {.settings = settings, .without_history = without_history, .into = &explanation};
+    AUTO(value_release) json_t *merged = NULL;
     enum qs_status status = qs_key_parse(key, &explaining.key, err);
+    if (!status)
+        status = merge_document(&settings->input, &explaining.key, &merged, err);
     for (int layer = 0; layer < QS_LAYER_COUNT && !status; layer++)
         status = explain_layer(&explaining, (enum qs_layer)layer, err);
     if (!status) {
-        explaining.effective = merge_at(settings->merged, &explaining.key);
+        explaining.effective = merge_at(merged, &explaining.key);
         explain_reason(&explaining);
         if (explaining.effective)
             status = text_of(explaining.effective, &explanation.value, err);

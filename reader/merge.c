@@ -35,21 +35,36 @@ bool merge_locked_by(const struct merge_layer *layer, const void *key, size_t le
     return false;
 }
 
-static const struct leaf *layer_find(const struct merge_layer *layer, const void *key, size_t len)
+/* The index of the first leaf that is not before the key. */
+static size_t lower_bound(const struct merge_layer *layer, const void *key, size_t len)
 {
     size_t low = 0, high = layer->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct qs_bytes *at = &layer->items[middle].key;
-        int order = key_compare(at->data, at->len, key, len);
-        if (!order)
-            return &layer->items[middle];
-        if (order < 0)
+        if (key_compare(at->data, at->len, key, len) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return NULL;
+    return low;
+}
+
+static const struct leaf *layer_find(const struct merge_layer *layer, const void *key, size_t len)
+{
+    size_t at = lower_bound(layer, key, len);
+    bool found =
+        at < layer->count && layer->items[at].key.len == len && memcmp(layer->items[at].key.data, key, len) == 0;
+    return found ? &layer->items[at] : NULL;
+}
+
+void merge_range(const struct merge_layer *layer, const void *prefix, size_t len, size_t *ret_first, size_t *ret_end)
+{
+    size_t at = lower_bound(layer, prefix, len);
+    *ret_first = at;
+    while (at < layer->count && key_covers(prefix, len, layer->items[at].key.data, layer->items[at].key.len))
+        at++;
+    *ret_end = at;
 }
 
 /* Does an operator's layer set the execution policy? */
@@ -122,16 +137,17 @@ enum merge_verdict merge_verdict(const struct merge_input *input, enum qs_layer 
 
 /* ---- the document ---- */
 
-/* The document of one layer, of the leaves that count. */
-static enum qs_status layer_document(const struct merge_input *input, enum qs_layer layer, json_t **ret_value,
-                                     struct qs_error *err)
+/* The document of one layer, of the leaves that count below only (the root: all). */
+static enum qs_status layer_document(const struct merge_input *input, enum qs_layer layer, struct qs_bytes only,
+                                     json_t **ret_value, struct qs_error *err)
 {
     const struct merge_layer *from = &input->layers[layer];
-    AUTO_FREE struct leaf *kept = malloc((from->count + 1) * sizeof *kept);
-    size_t count = 0;
+    size_t count = 0, first, end;
+    merge_range(from, only.data, only.len, &first, &end);
+    AUTO_FREE struct leaf *kept = malloc((end - first + 1) * sizeof *kept);
     if (!kept)
         return error_set(err, QS_IO, "out of memory");
-    for (size_t i = 0; i < from->count; i++) {
+    for (size_t i = first; i < end; i++) {
         if (merge_verdict(input, layer, &from->items[i], NULL) == MERGE_COUNTS)
             kept[count++] = from->items[i];
     }
@@ -226,12 +242,17 @@ static enum qs_status merge_locked(const struct merge_input *input, json_t *cons
     return status;
 }
 
-enum qs_status merge_document(const struct merge_input *input, json_t **ret_value, struct qs_error *err)
+enum qs_status merge_document(const struct merge_input *input, const struct qs_key *only, json_t **ret_value,
+                              struct qs_error *err)
 {
     json_t *documents[QS_LAYER_COUNT] = {NULL};
+    struct qs_bytes segment = {"", 0};
+    size_t at = 0;
     enum qs_status status = QS_OK;
+    if (only)
+        (void)key_next_segment(only->bytes, only->len, &at, &segment); /* the root has none, and stands for all */
     for (int layer = 0; layer < QS_LAYER_COUNT && !status; layer++)
-        status = layer_document(input, (enum qs_layer)layer, &documents[layer], err);
+        status = layer_document(input, (enum qs_layer)layer, segment, &documents[layer], err);
     if (!status)
         status = merge_locked(input, documents, ret_value, err);
     for (int layer = 0; layer < QS_LAYER_COUNT; layer++)

@@ -48,8 +48,14 @@ bool merge_lock_binds(enum qs_layer holder, enum qs_layer layer);
 /* Does the layer hold a lock on the key or on something above it? */
 bool merge_locked_by(const struct merge_layer *layer, const void *key, size_t len);
 
-/* The effective document; a new reference. Errors: QS_INVALID, QS_IO. */
-enum qs_status merge_document(const struct merge_input *input, json_t **ret_value, struct qs_error *err) QS_MUST_USE;
+/* The effective document; a new reference. With only (NULL: all) just that part of it which has the first segment of
+ * this key: no layer's value of another one has a bearing on it, and a large document need not be built for one get.
+ * Errors: QS_INVALID, QS_IO. */
+enum qs_status merge_document(const struct merge_input *input, const struct qs_key *only, json_t **ret_value,
+                              struct qs_error *err) QS_MUST_USE;
+
+/* The leaves of a layer at and below the prefix (the root: all) are [*ret_first, *ret_end). */
+void merge_range(const struct merge_layer *layer, const void *prefix, size_t len, size_t *ret_first, size_t *ret_end);
 
 /* Two values of one node merged, high over low; a new reference, NULL without memory. walk is the schema's for the key
  * (NULL: not in the schema). */

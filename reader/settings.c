@@ -43,7 +43,6 @@ void qs_settings_close(struct qs_settings *settings)
     }
     leaves_release(&settings->workspace_leaves);
     doc_free(settings->workspace);
-    json_decref(settings->merged);
     for (size_t i = 0; i < settings->warning_count; i++)
         free(settings->warnings[i]);
     free(settings->warnings);
@@ -185,8 +184,6 @@ enum qs_status qs_settings_open(const struct qs_settings_options *options, struc
             status = read_workspace(settings, options->workspace_file, err);
     }
     if (!status)
-        status = merge_document(&settings->input, &settings->merged, err);
-    if (!status)
         status = collect_warnings(settings, err);
     if (status)
         return status;
@@ -199,11 +196,14 @@ enum qs_status qs_settings_json(const struct qs_settings *settings, const char *
 {
     struct qs_key key = {0};
     AUTO(buf_release) struct buf text = {0};
+    AUTO(value_release) json_t *merged = NULL;
     size_t len = 0;
     enum qs_status status = key_text ? qs_key_parse(key_text, &key, err) : QS_OK;
+    if (!status)
+        status = merge_document(&settings->input, &key, &merged, err);
     if (status)
         return status;
-    const json_t *value = merge_at(settings->merged, &key);
+    const json_t *value = merge_at(merged, &key);
     if (!value) {
         (void)error_set(err, QS_NOT_FOUND, "no layer sets %s", key_text ? key_text : "anything");
         error_add_path(err, key_text);

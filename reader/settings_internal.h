@@ -11,7 +11,6 @@ struct qs_settings {
     struct doc *workspace;                         /* NULL: none was named */
     struct leaves workspace_leaves;
     struct merge_input input; /* borrows from the above */
-    json_t *merged;
     char **warnings;
     size_t warning_count;
 };

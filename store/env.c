@@ -230,6 +230,15 @@ static int guarded(struct attempt *a, struct guard *guard)
     return code;
 }
 
+/* A write that the file system cut short for want of space is EIO to LMDB (mdb_page_flush), whatever its reason. */
+static int full_disk_code(int fd, int code)
+{
+    struct statfs fs;
+    if (code != EIO || qs_os->fstatfs(fd, &fs) != 0)
+        return code;
+    return fs.f_bfree == 0 || fs.f_bavail == 0 ? ENOSPC : code;
+}
+
 static int attempt_growing(struct attempt *a, struct guard *guard)
 {
     int code = guarded(a, guard);
@@ -259,7 +268,7 @@ enum qs_status env_commit(int fd, const struct meta *base, const struct env_op *
         return QS_OK;
     }
     *ret_outcome = attempt.committing ? restore_slot(&slot) : ENV_OLD;
-    status = lmdb_failed(err, code, "committing to the store");
+    status = lmdb_failed(err, full_disk_code(fd, code), "committing to the store");
     if (guard.text[0])
         error_add_advice(err, "LMDB's assertion: %s", guard.text);
     return status;

@@ -52,13 +52,36 @@ static void build(const struct setup *setup, struct built *built)
     }
 }
 
+/* Asked for one key, the merge builds only the part with that key's first segment, and it is the same part. */
+static void each_part_alone_is_the_same(const struct built *built, const json_t *merged)
+{
+    const char *name;
+    json_t *member;
+    struct qs_key absent = {0};
+    AUTO(value_release) json_t *nothing = NULL;
+    json_object_foreach((json_t *)merged, name, member)
+    {
+        AUTO(value_release) json_t *part = NULL;
+        struct qs_key key = {0};
+        assert_int_equal(qs_key_push(&key, name, strlen(name), NULL), QS_OK);
+        assert_int_equal(qs_key_push(&key, "below", 5, NULL), QS_OK);
+        assert_int_equal(merge_document(&built->input, &key, &part, NULL), QS_OK);
+        assert_int_equal(json_object_size(part), 1);
+        assert_true(value_equal(json_object_get(part, name), member));
+    }
+    assert_int_equal(qs_key_push(&absent, "in no layer", 11, NULL), QS_OK);
+    assert_int_equal(merge_document(&built->input, &absent, &nothing, NULL), QS_OK);
+    assert_int_equal(json_object_size(nothing), 0);
+}
+
 static void merges_to(const struct setup *setup, const char *result)
 {
     AUTO(built_release) struct built built = {0};
     AUTO(value_release) json_t *merged = NULL;
     AUTO(buf_release) struct buf text = {0};
     build(setup, &built);
-    assert_int_equal(merge_document(&built.input, &merged, NULL), QS_OK);
+    assert_int_equal(merge_document(&built.input, NULL, &merged, NULL), QS_OK);
+    each_part_alone_is_the_same(&built, merged);
     assert_int_equal(value_encode(merged, &text, NULL), QS_OK);
     assert_string_equal(text.data, result);
 }
