@@ -211,6 +211,22 @@ static void a_security_label_that_may_not_be_set_is_left_to_the_system(void **st
     (void)faults_stop();
 }
 
+static void a_file_system_without_attributes_has_none_to_keep(void **state)
+{
+    (void)state;
+    scratch_write(in("file"), "old");
+    faults_start(&(struct fault){.only = "flistxattr", .code = EOPNOTSUPP});
+    assert_int_equal(replace(in("file"), 0), QS_OK);
+    assert_true(faults_were_hit());
+    (void)faults_stop();
+    /* Nor is one that goes away while it is being looked at. */
+    assert_int_equal(setxattr(in("file"), "user.note", "x", 1, 0), 0);
+    faults_start(&(struct fault){.only = "fgetxattr", .code = ENODATA});
+    assert_int_equal(replace(in("file"), 0), QS_OK);
+    assert_true(faults_were_hit());
+    (void)faults_stop();
+}
+
 static void a_default_acl_of_the_directory_does_not_widen(void **state)
 {
     (void)state;
@@ -371,6 +387,7 @@ int main(void)
         TEST(capabilities_of_the_old_content_are_not_given_to_the_new),
         TEST(an_attribute_that_cannot_be_kept_is_a_refusal),
         TEST(a_security_label_that_may_not_be_set_is_left_to_the_system),
+        TEST(a_file_system_without_attributes_has_none_to_keep),
         TEST(a_default_acl_of_the_directory_does_not_widen),
         TEST(a_narrow_default_acl_is_not_widened_by_the_mode),
         TEST(root_refuses_another_users_file_unless_asked_for),

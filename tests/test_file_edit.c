@@ -246,6 +246,43 @@ static void of_two_edits_in_between_neither_is_lost_unseen(void **state)
     assert_true(aside_count > 0); /* the rare case did occur */
 }
 
+static void edit_then_remove(unsigned number, const char *call, void *context)
+{
+    const struct two_edits *edits = context;
+    (void)call;
+    if (number == edits->first) {
+        scratch_write(in("mine"), "edit one");
+        assert_int_equal(rename(in("mine"), in("file")), 0);
+    } else if (number == edits->second && scratch_exists(in("file"))) {
+        assert_int_equal(unlink(in("file")), 0);
+    }
+}
+
+/* Whoever removes what he takes for the edit may see the edit come back; it is never gone unseen. */
+static void an_edit_comes_back_even_where_the_file_was_removed(void **state)
+{
+    (void)state;
+    unsigned calls = calls_of_one_replacement(), came_back = 0;
+    for (unsigned first = 1; first <= calls; first++)
+        for (unsigned second = first + 1; second <= calls + 4; second++) {
+            struct two_edits edits = {first, second};
+            scratch_remove(&scratch);
+            scratch_make(&scratch);
+            scratch_write(in("file"), "old");
+            faults_start(&(struct fault){.kind = FAULT_NONE, .before = edit_then_remove, .context = &edits});
+            enum qs_status status = replace_expecting("old", "new");
+            (void)faults_stop();
+            assert_int_equal(scratch_count(scratch.dir, ".qs-"), 0);
+            assert_int_equal(scratch_count(scratch.dir, "file.conflict-"), 0);
+            assert_true(status == QS_OK || status == QS_CONFLICT);
+            if (scratch_exists(in("file")) && status == QS_CONFLICT) {
+                assert_true(scratch_holds(in("file"), "edit one"));
+                came_back++;
+            }
+        }
+    assert_true(came_back > 0);
+}
+
 static void a_file_open_for_writing_is_not_taken_away_from_its_writer(void **state)
 {
     (void)state;
@@ -374,6 +411,28 @@ static void a_second_writer_leaves_the_first_ones_temporary_alone(void **state)
     assert_int_equal(scratch_count(scratch.dir, ""), 1);
 }
 
+static void a_temporary_taken_for_a_dead_ones_is_made_anew(void **state)
+{
+    (void)state;
+    for (int expecting = 0; expecting < 2; expecting++) {
+        struct qs_replace_options options = {.expect = expecting ? "new" : NULL, .expect_len = 3};
+        faults_start(&(struct fault){.at = 1, .only = "flock", .code = EWOULDBLOCK});
+        assert_int_equal(qs_file_replace(in("file"), "new", 3, &options, &err), QS_OK);
+        assert_true(faults_were_hit());
+        (void)faults_stop();
+        assert_int_equal(scratch_count(scratch.dir, ""), 1);
+        /* But not for ever. */
+        faults_start(&(struct fault){.only = "flock", .code = EWOULDBLOCK});
+        assert_int_equal(qs_file_replace(in("file"), "new", 3, &options, &err), QS_IO);
+        (void)faults_stop();
+        assert_int_equal(scratch_count(scratch.dir, ""), 1);
+        /* Where there are no locks it works as well; but then nothing is provably dead. */
+        faults_start(&(struct fault){.only = "flock", .code = ENOLCK});
+        assert_int_equal(qs_file_replace(in("file"), "new", 3, &options, &err), QS_OK);
+        (void)faults_stop();
+    }
+}
+
 static void strays_of_other_files_and_look_alikes_stay(void **state)
 {
     (void)state;
@@ -406,6 +465,7 @@ int main(void)
         TEST(no_edit_at_any_moment_is_lost),
         TEST(edits_in_between_are_lost_where_nothing_is_expected),
         TEST(of_two_edits_in_between_neither_is_lost_unseen),
+        TEST(an_edit_comes_back_even_where_the_file_was_removed),
         TEST(a_file_open_for_writing_is_not_taken_away_from_its_writer),
         TEST(a_file_system_without_exchange_is_refused_with_the_reason),
         TEST(an_edit_that_a_killed_call_took_out_comes_back),
@@ -413,6 +473,7 @@ int main(void)
         TEST(what_a_killed_call_took_out_as_expected_goes),
         TEST(strays_of_living_writers_stay),
         TEST(a_second_writer_leaves_the_first_ones_temporary_alone),
+        TEST(a_temporary_taken_for_a_dead_ones_is_made_anew),
         TEST(strays_of_other_files_and_look_alikes_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishing: what is written, when it is refused, what is told of an edited file, and the register of targets. */
 #include "qsettings/publish.h"
+#include "tests/support/as_user.h"
 #include "tests/support/scratch.h"
 #include "tests/support/stores.h"
+#include "writer/txn.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -458,6 +460,95 @@ static void a_directory_given_away_later_is_published_into_no_more(void **state)
     assert_true(scratch_holds(second, DEFAULT_TEXT));
 }
 
+static void a_registration_of_unknown_form_is_damage(void **state)
+{
+    static const char *const values[] = {"{}",
+                                         "[]",
+                                         "{\"format\":\"xml\",\"scope\":\"system\"}",
+                                         "{\"for\":\"other\",\"format\":\"json\",\"scope\":\"system\"}",
+                                         "{\"format\":\"json\",\"scope\":\"nowhere\"}",
+                                         "{\"extra\":1,\"format\":\"json\",\"scope\":\"system\"}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        struct qs_txn *txn = NULL;
+        struct qs_commit_info info;
+        struct qs_target_list list = {0};
+        assert_int_equal(qs_txn_begin(system_store, 1000, &txn, &err), QS_OK);
+        assert_int_equal(txn_put_target(txn, (struct qs_bytes){"/x", 2},
+                                        (struct qs_bytes){values[i], strlen(values[i])}, &err),
+                         QS_OK);
+        assert_int_equal(qs_txn_commit(txn, NULL, &info, &err), QS_OK);
+        qs_txn_free(txn);
+        assert_int_equal(qs_publish_list(system_store, &list, &err), QS_DAMAGED);
+        assert_non_null(strstr(err.message, "/x"));
+        assert_int_equal(qs_publish_registered(system_store, scratch.dir, NULL, &err), QS_DAMAGED);
+    }
+}
+
+/* As ALICE, with a store of her own below DIR/alice. */
+static int alices_register(void *context)
+{
+    struct qs_target own = {.scope = "user"};
+    char root[SCRATCH_PATH_BYTES], path[SCRATCH_PATH_BYTES];
+    int failed = 0;
+    (void)context;
+#define EXPECT(condition) \
+    do { \
+        if (!(condition)) { \
+            (void)fprintf(stderr, "# %s: %s\n", #condition, err.message); \
+            failed = 1; \
+        } \
+    } while (0)
+    (void)snprintf(root, sizeof root, "%s", in("alice"));
+    struct qs_store *hers = stores_open(root, QS_SCOPE_USER);
+    stores_set(hers, "n", "1");
+    own.file = path;
+    (void)snprintf(path, sizeof path, "%s", in("alice/settings.json"));
+    EXPECT(qs_publish_register(hers, &own, NULL, 1000, NULL, &err) == QS_OK);
+    EXPECT(qs_publish_registered(hers, root, NULL, &err) == QS_OK);
+    EXPECT(scratch_exists(path));
+    (void)snprintf(path, sizeof path, "%s", in("bobs/settings.json")); /* she may write there, but it is his */
+    EXPECT(qs_publish_register(hers, &own, NULL, 1000, NULL, &err) == QS_UNTRUSTED);
+    EXPECT(strstr(err.message, "belongs to another user (uid 4321)"));
+    (void)snprintf(path, sizeof path, "%s", in("open/settings.json"));
+    EXPECT(qs_publish_register(hers, &own, NULL, 1000, NULL, &err) == QS_UNTRUSTED);
+    EXPECT(strstr(err.message, "writable by other users"));
+    own.scope = "system"; /* root's store: she may read it, not register in it */
+    (void)snprintf(path, sizeof path, "%s", in("alice/system.json"));
+    EXPECT(qs_publish_register(system_store, &own, NULL, 1000, NULL, &err) == QS_UNTRUSTED);
+    EXPECT(strstr(err.message, "store belongs to another user"));
+    EXPECT(qs_publish(NULL, scratch.dir, &own, 0, NULL, &err) == QS_OK); /* publishing it for herself is fine */
+    qs_store_close(hers);
+    return failed;
+}
+
+static void a_plain_user_registers_only_in_places_of_her_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uid_t uid;
+        mode_t mode;
+    } dirs[] = {{"alice", ALICE, 0755}, {"bobs", 4321, 0777}, {"open", 0, 0777}};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(mkdir(in(dirs[i].name), 0755), 0);
+        assert_int_equal(chown(in(dirs[i].name), dirs[i].uid, dirs[i].uid), 0);
+        assert_int_equal(chmod(in(dirs[i].name), dirs[i].mode), 0);
+    }
+    assert_int_equal(as_user(ALICE, ALICE, alices_register, NULL), 0);
+}
+
+static void states_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(qs_publish_state_name(QS_PUBLISH_CURRENT), "current");
+    assert_string_equal(qs_publish_state_name(QS_PUBLISH_STALE), "stale");
+    assert_string_equal(qs_publish_state_name(QS_PUBLISH_MISSING), "missing");
+    assert_string_equal(qs_publish_state_name((enum qs_publish_state)9), "unknown");
+    qs_publish_report_release(NULL);
+    qs_target_list_release(NULL);
+}
+
 static void an_edited_registered_file_is_reported_by_each_call(void **state)
 {
     (void)state;
@@ -496,6 +587,9 @@ int main(void)
         TEST(an_absent_store_has_no_registered_targets),
         TEST(only_what_is_the_store_owners_own_can_be_registered),
         TEST(a_directory_given_away_later_is_published_into_no_more),
+        TEST(a_registration_of_unknown_form_is_damage),
+        TEST(a_plain_user_registers_only_in_places_of_her_own),
+        TEST(states_have_names),
         TEST(an_edited_registered_file_is_reported_by_each_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,32 @@ static void no_edit_at_any_moment_is_lost(void **state)
     assert_true(conflicts > calls / 2);
 }
 
+static void remove_file(unsigned number, const char *call, void *context)
+{
+    (void)number;
+    (void)call;
+    (void)context;
+    if (scratch_exists(file))
+        assert_int_equal(unlink(file), 0);
+}
+
+static void a_file_removed_at_any_moment_is_published_again(void **state)
+{
+    (void)state;
+    unsigned calls = count_calls();
+    for (unsigned at = 1; at <= calls; at++) {
+        prepare();
+        faults_start(&(struct fault){.at = at, .kind = FAULT_NONE, .before = remove_file});
+        enum qs_status status = publish();
+        (void)faults_stop();
+        if (status != QS_OK)
+            fail_msg("removed before call %u: %s", at, err.message);
+        assert_int_equal(publish(), QS_OK);
+        assert_true(scratch_holds(file, NEW_TEXT));
+        assert_int_equal(scratch_count(out, ""), 1);
+    }
+}
+
 static void publish_newer(unsigned number, const char *call, void *context)
 {
     (void)number;
@@ -347,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(no_edit_at_any_moment_is_lost),
+        TEST(a_file_removed_at_any_moment_is_published_again),
         TEST(an_older_text_is_never_put_over_a_newer_one),
         TEST(each_call_failing_is_made_good_by_the_next),
         TEST(a_kill_at_each_call_is_made_good_by_the_next),

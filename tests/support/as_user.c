@@ -10,6 +10,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Where coverage is counted, a child's counts count as well. */
+extern void __gcov_dump(void) __attribute__((weak));
+
+static _Noreturn void leave(int code)
+{
+    if (__gcov_dump)
+        __gcov_dump();
+    _exit(code);
+}
+
 static int result_of(pid_t child)
 {
     int how = 0;
@@ -27,7 +37,7 @@ int as_user(uid_t uid, gid_t gid, int (*work)(void *context), void *context)
         perror("as_user");
         abort();
     }
-    _exit(work(context));
+    leave(work(context));
 }
 
 int in_mount_namespace(int (*work)(void *context), void *context)
@@ -39,5 +49,5 @@ int in_mount_namespace(int (*work)(void *context), void *context)
         perror("in_mount_namespace");
         abort();
     }
-    _exit(work(context));
+    leave(work(context));
 }
