@@ -15,7 +15,7 @@ struct digest {
 
 void digest_init(struct digest *digest);
 void digest_add(struct digest *digest, const void *data, size_t len);
-void digest_add_u64(struct digest *digest, uint64_t v); /* 8 bytes, little-endian */
+void digest_add_u64(struct digest *digest, uint64_t v);                     /* 8 bytes, little-endian */
 void digest_add_field(struct digest *digest, const void *data, size_t len); /* its length as u64, then the bytes */
 void digest_finish(struct digest *digest, uint8_t out[QS_DIGEST_BYTES]);
 void digest_of(const void *data, size_t len, uint8_t out[QS_DIGEST_BYTES]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Documents: text in (JSON with comments, or YAML), a value with the place of each of its nodes; leaves out (key, canonical
- * text); leaves back to a value; a value to YAML.
+ * Documents: text in (JSON with comments, or YAML), a value with the place of each of its nodes; leaves out (key,
+ * canonical text); leaves back to a value; a value to YAML.
  */
 #ifndef STORE_DOC_H
 #define STORE_DOC_H
@@ -19,7 +19,8 @@ struct doc; /* opaque: root value, file name, text, places */
 enum doc_format doc_format_of(const char *file_name);
 
 /* Parses text. file_name is for messages and is copied; text is copied where it must outlive the call. The root must be
- * an object. Errors: QS_INVALID with file, line, column and, where the fault lies inside a value, its key path; QS_IO. */
+ * an object. Errors: QS_INVALID with file, line, column and, where the fault lies inside a value, its key path; QS_IO.
+ */
 enum qs_status doc_parse(const char *file_name, const void *text, size_t len, enum doc_format format,
                          struct doc **ret_doc, struct qs_error *err) QS_MUST_USE;
 
@@ -27,9 +28,9 @@ enum qs_status doc_parse(const char *file_name, const void *text, size_t len, en
 enum qs_status doc_parse_value(const char *file_name, const void *text, size_t len, enum doc_format format,
                                struct doc **ret_doc, struct qs_error *err) QS_MUST_USE;
 
-/* Reads a whole file ("-": standard input) up to max_bytes and parses it by its format; standard input is JSON where its
- * first character apart from white space and comments is '{' or '[', else YAML. Errors: as doc_parse, and QS_NOT_FOUND,
- * QS_UNTRUSTED (not permitted). */
+/* Reads a whole file ("-": standard input) up to max_bytes and parses it by its format; standard input is JSON where
+ * its first character apart from white space and comments is '{' or '[', else YAML. Errors: as doc_parse, and
+ * QS_NOT_FOUND, QS_UNTRUSTED (not permitted). */
 enum qs_status doc_read(const char *file_name, size_t max_bytes, struct doc **ret_doc,
                         struct qs_error *err) QS_MUST_USE;
 
@@ -39,8 +40,9 @@ void doc_release(struct doc **doc); /* for AUTO(doc_release) */
 const json_t *doc_root(const struct doc *doc); /* owned by doc */
 const char *doc_file(const struct doc *doc);
 
-/* The place of the value at a key path (of its key, for `at_key`), 1-based, columns in bytes. A path that does not exist
- * gives the place of its nearest existing ancestor. Array elements are reached by their decimal index as a segment. */
+/* The place of the value at a key path (of its key, for `at_key`), 1-based, columns in bytes. A path that does not
+ * exist gives the place of its nearest existing ancestor. Array elements are reached by their decimal index as a
+ * segment. */
 void doc_locate(const struct doc *doc, const struct qs_key *key, bool at_key, unsigned *ret_line, unsigned *ret_column);
 
 /* As doc_locate, by segments, which need not fit a key (too long, empty). */

@@ -243,7 +243,7 @@ static void reading_all_reports_what_failed(void **state)
 static void open_adds_close_on_exec_and_retries(void **state)
 {
     (void)state;
-    AUTO_FD int made = make_file("open", "abc");
+    close(make_file("open", "abc"));
     fault.interrupt = EINTR;
     AUTO_FD int fd =
         os_open_at(dir_fd, "open", O_RDONLY, 0777, RESOLVE_BENEATH); /* the mode has no use and is dropped */
