@@ -5,7 +5,7 @@
 #
 # usage: tools/stress.sh BUILD [race|sessions|kill|powercut]...
 #   STRESS_SECONDS of each race [20]   STRESS_STARTS of sessions [100000]   STRESS_SANDBOX_STARTS through qsandbox [1000]
-#   STRESS_STATES of each power cut [2000]   STRESS_COMMITS [40]   STRESS_FS ["ext4 xfs btrfs"]   STRESS_SEED [1]
+#   STRESS_STATES of each power cut [500]   STRESS_COMMITS [40]   STRESS_FS ["ext4 xfs btrfs"]   STRESS_SEED [1]
 # Leaves BUILD/stress/results.jsonl: what each run printed, with harness, backend, tried, violations and verdict.
 set -u
 build=$(cd "${1:?build folder}" && pwd)
@@ -15,7 +15,7 @@ qstress=${QSTRESS:-$build/bin/qstress}
 seconds=${STRESS_SECONDS:-20}
 starts=${STRESS_STARTS:-100000}
 sandbox_starts=${STRESS_SANDBOX_STARTS:-1000}
-states=${STRESS_STATES:-2000}
+states=${STRESS_STATES:-500}
 commits=${STRESS_COMMITS:-40}
 seed=${STRESS_SEED:-1}
 out=$build/stress
@@ -87,24 +87,28 @@ sessions() {
 kill_points() {
     local backend
     row clean kill qsettings "every call" .points .violations
-    for backend in rename-away in-place; do
+    for backend in rename-away in-place copy-backup rename-over; do
         row bad kill "$backend" "every call" .points .violations --backend "$backend"
     done
 }
 
+# What is known to be bad shows itself in few states; the many are for what must not.
 powercut() {
-    local fs workload bad='.absent + .damaged + .torn + .lost'
+    local fs workload backend bad='.absent + .damaged + .torn + .lost'
+    local common=(--commits "$commits" --seed "$seed")
     for fs in ${STRESS_FS:-ext4 xfs btrfs}; do
-        for workload in set init compact restore; do
+        for workload in set init compact restore replace; do
             row clean powercut qsettings "$fs, $workload" .states "$bad" --fs "$fs" --workload "$workload" \
-                --commits "$commits" --max-states "$states" --seed "$seed"
+                --max-states "$states" "${common[@]}"
         done
-        row clean powercut qsettings "$fs, replace" .states "$bad" --fs "$fs" --workload replace --commits "$commits" \
-            --max-states "$states" --seed "$seed"
-        row bad powercut rename-over "$fs, no fsync" .states "$bad" --fs "$fs" --backend rename-over --workload replace \
-            --commits "$commits" --max-states "$states" --seed "$seed"
-        row bad powercut qsettings "$fs, flushes dropped" .states "$bad" --fs "$fs" --drop-flush 2 --commits "$commits" \
-            --max-states "$states" --seed "$seed"
+        row bad powercut qsettings "$fs, flushes dropped" .states "$bad" --fs "$fs" --drop-flush 2 \
+            --max-states $((states / 4 + 1)) "${common[@]}"
+        for backend in rename-over in-place rename-away copy-backup; do
+            row bad powercut "$backend" "$fs, no fsync" .states "$bad" --fs "$fs" --backend "$backend" \
+                --max-states $((states / 4 + 1)) "${common[@]}"
+        done
+        row any powercut rename-over-fsync "$fs, with fsync" .states "$bad" --fs "$fs" --backend rename-over-fsync \
+            --max-states $((states / 4 + 1)) "${common[@]}"
     done
     row clean powercut qsettings "meta torn at each byte" .states "$bad" --meta-torn --seed "$seed"
 }
