@@ -2,6 +2,7 @@
 /* BLAKE2b-256 (RFC 7693, 32 bytes, no key) through libsodium. */
 #include "store/digest.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -20,20 +21,34 @@ void digest_init(struct digest *digest)
 {
     (void)pthread_once(&sodium_once, pick_implementation);
     (void)crypto_generichash_init(&digest->state, NULL, 0, QS_DIGEST_BYTES); /* fails for other lengths only */
+    digest->gathered = 0;
+}
+
+static void hash_gathered(struct digest *digest)
+{
+    if (digest->gathered)
+        (void)crypto_generichash_update(&digest->state, digest->room, digest->gathered);
+    digest->gathered = 0;
 }
 
 void digest_add(struct digest *digest, const void *data, size_t len)
 {
-    if (len)
+    if (!len)
+        return;
+    if (len > sizeof digest->room - digest->gathered)
+        hash_gathered(digest);
+    if (len > sizeof digest->room) {
         (void)crypto_generichash_update(&digest->state, data, len);
+        return;
+    }
+    memcpy(digest->room + digest->gathered, data, len);
+    digest->gathered += len;
 }
 
 void digest_add_u64(struct digest *digest, uint64_t v)
 {
-    uint8_t bytes[8];
-    for (unsigned i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)(v >> (8 * i));
-    digest_add(digest, bytes, sizeof bytes);
+    uint64_t bytes = htole64(v);
+    digest_add(digest, &bytes, sizeof bytes);
 }
 
 void digest_add_field(struct digest *digest, const void *data, size_t len)
@@ -44,6 +59,7 @@ void digest_add_field(struct digest *digest, const void *data, size_t len)
 
 void digest_finish(struct digest *digest, uint8_t out[QS_DIGEST_BYTES])
 {
+    hash_gathered(digest);
     (void)crypto_generichash_final(&digest->state, out, QS_DIGEST_BYTES);
 }
 

@@ -9,8 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Small pieces are gathered before they are hashed: a store's content is thousands of fields of a few bytes. */
 struct digest {
     crypto_generichash_state state;
+    size_t gathered;
+    uint8_t room[1024];
 };
 
 void digest_init(struct digest *digest);

@@ -176,8 +176,42 @@ static enum qs_status parse_segments(struct key_parser *parser)
     } while (true);
 }
 
+static bool is_plain(unsigned char c)
+{
+    /* a bit for each of '-', 0-9, A-Z, '_', a-z */
+    static const uint64_t plain[4] = {UINT64_C(0x3ff) << 48 | UINT64_C(1) << 45,
+                                      UINT64_C(0x7fffffe) | UINT64_C(1) << 31 | UINT64_C(0x7fffffe) << 32, 0, 0};
+    return plain[c >> 6] >> (c & 63) & 1;
+}
+
+/* Most keys are ASCII letters, digits, '-', '_' and dots: they need no parsing. False: the parser shall look at it. */
+static bool parse_plain(const char *text, struct qs_key *ret_key)
+{
+    uint16_t dots[QS_KEY_MAX_SEGMENTS];
+    unsigned segments = 0;
+    size_t at = 0;
+    for (;;) {
+        size_t start = at;
+        while (is_plain((unsigned char)text[at]))
+            at++;
+        if (at == start || at > QS_KEY_MAX_BYTES || segments == QS_KEY_MAX_SEGMENTS || (text[at] && text[at] != '.'))
+            return false;
+        dots[segments++] = (uint16_t)at;
+        if (!text[at])
+            break;
+        at++;
+    }
+    memcpy(ret_key->bytes, text, at);
+    for (unsigned i = 0; i < segments; i++) /* the last is the end */
+        ret_key->bytes[dots[i]] = 0;
+    ret_key->len = at;
+    return true;
+}
+
 enum qs_status qs_key_parse(const char *text, struct qs_key *ret_key, struct qs_error *err)
 {
+    if (parse_plain(text, ret_key))
+        return QS_OK;
     struct qs_key key;
     key.len = 0;
     struct key_parser parser = {.text = text, .at = text, .key = &key, .err = err};

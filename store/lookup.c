@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking things up in a snapshot: searches over the sorted entries, no system call. */
 #include "store/cleanup.h"
+#include "store/index.h"
 #include "store/key.h"
 #include "store/snapshot.h"
 
 #include <string.h>
+
+#define INDEX_LEAST_ENTRIES 64u
 
 enum qs_scope qs_snapshot_scope(const struct qs_snapshot *snapshot)
 {
@@ -91,11 +94,35 @@ void snapshot_range(const struct entry_list *list, const struct qs_key *prefix, 
     *ret_end = lower_bound(list, next, prefix->len + 1);
 }
 
+/* The index, made once a snapshot of some size was asked an eighth as often as it has entries; NULL: there is none
+ * (yet). Threads that ask at the same time may both make one; the first to put it in place wins. */
+static const struct key_index *index_of(const struct qs_snapshot *snapshot)
+{
+    struct qs_snapshot *s = (struct qs_snapshot *)snapshot; /* what it caches is no part of its content */
+    struct key_index *index = atomic_load_explicit(&s->index, memory_order_acquire);
+    const struct entry_list *list = &s->areas[AREA_SETTINGS];
+    if (index || list->count < INDEX_LEAST_ENTRIES)
+        return index;
+    /* Not one atomic step: a few questions of other threads that go uncounted do no harm. */
+    unsigned asked = atomic_load_explicit(&s->asked, memory_order_relaxed) + 1;
+    bool enough = asked > list->count / 8;
+    atomic_store_explicit(&s->asked, enough ? 0 : asked, memory_order_relaxed);
+    if (!enough)
+        return NULL;
+    struct key_index *made = index_make(list);
+    if (!made ||
+        atomic_compare_exchange_strong_explicit(&s->index, &index, made, memory_order_acq_rel, memory_order_acquire))
+        return made;
+    free(made);
+    return index;
+}
+
 enum qs_status qs_snapshot_get_key(const struct qs_snapshot *snapshot, const struct qs_key *key,
                                    struct qs_bytes *ret_value)
 {
     const struct entry_list *list = &snapshot->areas[AREA_SETTINGS];
-    size_t at = snapshot_find(list, key->bytes, key->len);
+    const struct key_index *index = index_of(snapshot);
+    size_t at = index ? index_find(index, list, key->bytes, key->len) : snapshot_find(list, key->bytes, key->len);
     if (at == SIZE_MAX)
         return QS_NOT_FOUND;
     *ret_value = list->items[at].value;

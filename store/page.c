@@ -107,22 +107,33 @@ static enum qs_status check_nodes(const uint8_t *page, size_t page_size, uint64_
     return QS_OK;
 }
 
+/* Marks bits from..to-1; true where one was marked already. */
+static bool take_bits(uint64_t *taken, size_t from, size_t to)
+{
+    uint64_t clash = 0;
+    while (from < to) {
+        size_t bit = from % 64;
+        size_t count = to - from < 64 - bit ? to - from : 64 - bit;
+        uint64_t mask = (UINT64_MAX >> (64 - count)) << bit;
+        clash |= taken[from / 64] & mask;
+        taken[from / 64] |= mask;
+        from += count;
+    }
+    return clash != 0;
+}
+
 /* The nodes tile upper..end without gap or overlap, each at an even offset. One bit per two bytes of the page. */
 static enum qs_status check_tiling(const uint8_t *page, size_t page_size, uint64_t number, bool leaf,
                                    struct qs_error *err)
 {
-    uint8_t taken[PAGE_MAX_BYTES / 16] = {0};
+    uint64_t taken[PAGE_MAX_BYTES / 2 / 64];
     unsigned count = page_node_count(page);
     size_t sum = 0;
+    memset(taken, 0, page_size / 16);
     for (unsigned i = 0; i < count; i++) {
         size_t at = load_u16(page + PAGE_HEADER_BYTES + 2 * (size_t)i);
         size_t size = (node_bytes(page, page_size, at, leaf) + 1) & ~(size_t)1;
-        bool clash = at % 2 != 0 || size > page_size - at;
-        for (size_t half = at / 2; !clash && half < (at + size) / 2; half++) {
-            clash = taken[half / 8] >> (half % 8) & 1;
-            taken[half / 8] |= (uint8_t)(1u << (half % 8));
-        }
-        if (clash)
+        if (at % 2 != 0 || size > page_size - at || take_bits(taken, at / 2, (at + size) / 2))
             return error_page(err, (int64_t)number, "node %u of page %llu overlaps another", i,
                               (unsigned long long)number);
         sum += size;

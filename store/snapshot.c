@@ -33,6 +33,7 @@ void qs_snapshot_unref(struct qs_snapshot *snapshot)
         leaves_release(&snapshot->owned[i]);
     }
     pager_release(&snapshot->pager);
+    free(atomic_load_explicit(&snapshot->index, memory_order_relaxed));
     free(snapshot);
     errno = saved;
 }

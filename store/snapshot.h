@@ -25,6 +25,8 @@ extern const char *const store_db_names[DB_COUNT];
 
 #define METAS_BYTES (2u * (META_OFFSET + META_BYTES))
 
+struct key_index;
+
 struct qs_snapshot {
     atomic_uint references;
     struct record record;
@@ -36,8 +38,10 @@ struct qs_snapshot {
     dev_t device;
     ino_t inode;
     unsigned retries;
-    uint64_t free_pages;             /* listed in the free tree (writers and fsck) */
-    struct leaves owned[AREA_COUNT]; /* likewise */
+    uint64_t free_pages;               /* listed in the free tree (writers and fsck) */
+    struct leaves owned[AREA_COUNT];   /* likewise */
+    _Atomic(struct key_index *) index; /* made when it pays; lookup.c */
+    atomic_uint asked;                 /* lookups without it */
 };
 
 enum snapshot_flags {
