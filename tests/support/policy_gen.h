@@ -25,15 +25,16 @@ static const char *const policy_gen_paths[] = {"/",    "/a", "/a/b", "/a/b/c", "
                                                "/b/c", "~",  "~/x",  "~/x/y",  "~/xy", "/a b"};
 static const char *const policy_gen_names[] = {"*", "A*", "AB", "?B", "LC_*", "PATH", "*_KEY", "TOKEN"};
 
+static const char *const policy_gen_relative[] = {"a", "a/b", "ab", ".git/hooks"};
+
 #define POLICY_GEN_PATHS (sizeof policy_gen_paths / sizeof policy_gen_paths[0])
 #define POLICY_GEN_NAMES (sizeof policy_gen_names / sizeof policy_gen_names[0])
 
-static inline void policy_gen_list(struct policy_bytes *bytes, bool paths, struct qs_list *list)
+static inline void policy_gen_list(struct policy_bytes *bytes, const char *const *pool, size_t pool_count,
+                                   struct qs_list *list)
 {
     for (unsigned count = policy_gen_next(bytes) % 4; count; count--) {
-        unsigned which = policy_gen_next(bytes);
-        const char *item =
-            paths ? policy_gen_paths[which % POLICY_GEN_PATHS] : policy_gen_names[which % POLICY_GEN_NAMES];
+        const char *item = pool[policy_gen_next(bytes) % pool_count];
         if (policy_list_add(list, item, strlen(item), NULL))
             abort();
     }
@@ -61,7 +62,7 @@ static inline void policy_gen_pass(struct policy_bytes *bytes, struct qs_policy 
     policy->env_pass = calloc(count, sizeof *policy->env_pass);
     policy->env_pass_count = count;
     for (size_t i = 0; i < count; i++)
-        policy_gen_list(bytes, false, &policy->env_pass[i]);
+        policy_gen_list(bytes, policy_gen_names, POLICY_GEN_NAMES, &policy->env_pass[i]);
     policy_pass_sort(policy);
 }
 
@@ -82,11 +83,16 @@ static inline void policy_gen_field(struct policy_bytes *bytes, unsigned field, 
         *(unsigned *)slot = policy_gen_next(bytes) % policy_gen_words(field);
         break;
     case POLICY_CONTAINED:
-        policy_gen_list(bytes, true, slot);
+        policy_gen_list(bytes, policy_gen_paths, POLICY_GEN_PATHS, slot);
         policy_list_reduce(slot);
         break;
     case POLICY_UNITED:
-        policy_gen_list(bytes, slot != (void *)&policy->env_secrets, slot);
+        if (slot == (void *)&policy->env_secrets)
+            policy_gen_list(bytes, policy_gen_names, POLICY_GEN_NAMES, slot);
+        else if (slot == (void *)&policy->protected_paths)
+            policy_gen_list(bytes, policy_gen_relative, 4, slot);
+        else
+            policy_gen_list(bytes, policy_gen_paths, POLICY_GEN_PATHS, slot);
         break;
     case POLICY_PASS:
         policy_gen_pass(bytes, policy);
