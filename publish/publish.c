@@ -102,6 +102,9 @@ static enum qs_status refuse_edited(const struct job *job, struct qs_error *err)
 {
     (void)error_set(err, QS_CONFLICT, "it was edited since it was last published, or never was; nothing was changed");
     error_add_file(err, job->target->file);
+    error_add_advice(err,
+                     "`qsettings publish --check %s` shows what differs; --adopt takes it over, --force overwrites it",
+                     job->target->file);
     return QS_CONFLICT;
 }
 

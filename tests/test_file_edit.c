@@ -40,7 +40,7 @@ static enum qs_status replace_expecting(const char *expect, const char *text)
 static int setup(void **state)
 {
     (void)state;
-    scratch_make(&scratch);
+    scratch_make_in_memory(&scratch);
     scratch_write(in("file"), "old");
     return 0;
 }
@@ -176,7 +176,7 @@ static void no_edit_at_any_moment_is_lost(void **state)
     for (enum edit edit = 0; edit < EDIT_COUNT; edit++)
         for (unsigned at = 1; at <= calls; at++) {
             scratch_remove(&scratch);
-            scratch_make(&scratch);
+            scratch_make_in_memory(&scratch);
             scratch_write(in("file"), "old");
             faults_start(&(struct fault){.at = at, .kind = FAULT_NONE, .before = edit_now, .context = &edit});
             enum qs_status status = replace_expecting("old", "new");
@@ -225,7 +225,7 @@ static void of_two_edits_in_between_neither_is_lost_unseen(void **state)
             char aside[SCRATCH_PATH_BYTES];
             struct two_edits edits = {first, second};
             scratch_remove(&scratch);
-            scratch_make(&scratch);
+            scratch_make_in_memory(&scratch);
             scratch_write(in("file"), "old");
             faults_start(&(struct fault){.kind = FAULT_NONE, .before = edit_twice, .context = &edits});
             enum qs_status status = replace_expecting("old", "new");
@@ -267,7 +267,7 @@ static void an_edit_comes_back_even_where_the_file_was_removed(void **state)
         for (unsigned second = first + 1; second <= calls + 4; second++) {
             struct two_edits edits = {first, second};
             scratch_remove(&scratch);
-            scratch_make(&scratch);
+            scratch_make_in_memory(&scratch);
             scratch_write(in("file"), "old");
             faults_start(&(struct fault){.kind = FAULT_NONE, .before = edit_then_remove, .context = &edits});
             enum qs_status status = replace_expecting("old", "new");

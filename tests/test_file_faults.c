@@ -49,7 +49,7 @@ static const char *in(const char *name)
 
 static void prepare(const struct way *way)
 {
-    scratch_make(&scratch);
+    scratch_make_in_memory(&scratch);
     if (way->exists)
         scratch_write(in("FILE"), OLD_TEXT);
     if (way->backup)

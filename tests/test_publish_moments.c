@@ -53,7 +53,7 @@ static void prepare(void)
 static int setup(void **state)
 {
     (void)state;
-    scratch_make(&scratch);
+    scratch_make_in_memory(&scratch);
     assert_int_equal(mkdir(scratch_path(&scratch, "out"), 0755), 0);
     store = stores_open(scratch.dir, QS_SCOPE_SYSTEM);
     prepare();

@@ -4,11 +4,8 @@
  *
  *     struct qs_target target = {"/etc/agent/settings.json", "system", QS_PUBLISH_JSON, true};
  *     enum qs_publish_outcome outcome;
- *     if (qs_publish(store, NULL, &target, 0, &outcome, &err) == QS_CONFLICT)
- *         printf("edited by somebody since: %s\n", err.message);
- *
- * What an edit changed is shown by qs_publish_check, taken over by qs_publish_adopt, and overwritten with
- * QS_PUBLISH_FORCE.
+ *     if (qs_publish(NULL, NULL, &target, 0, &outcome, &err) == QS_CONFLICT)
+ *         puts("edited: qs_publish_check says what, qs_publish_adopt takes it over, QS_PUBLISH_FORCE overwrites it");
  *
  * The record of what was last published travels with the file, as the extended attribute user.qsettings.published that
  * is set before the rename; where the file system has none, in the file .qs-pub-HASH beside it. It holds the text's

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static void die(const char *what, const char *path)
@@ -22,6 +23,17 @@ void scratch_make(struct scratch *scratch)
     (void)snprintf(scratch->dir, sizeof scratch->dir, "/tmp/qs-test-XXXXXX");
     if (!mkdtemp(scratch->dir) || chmod(scratch->dir, 0755) != 0)
         die("cannot make", scratch->dir);
+}
+
+void scratch_make_in_memory(struct scratch *scratch)
+{
+    (void)snprintf(scratch->dir, sizeof scratch->dir, "/dev/shm/qs-test-XXXXXX");
+    if (mkdtemp(scratch->dir)) {
+        if (chmod(scratch->dir, 0755) == 0 && setxattr(scratch->dir, "user.probe", "", 0, 0) == 0)
+            return;
+        (void)rmdir(scratch->dir);
+    }
+    scratch_make(scratch);
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)

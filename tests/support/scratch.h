@@ -13,7 +13,10 @@ struct scratch {
     char dir[64]; /* absolute */
 };
 
-void scratch_make(struct scratch *scratch);   /* a new directory, mode 0755, below /tmp */
+void scratch_make(struct scratch *scratch); /* a new directory, mode 0755, below /tmp */
+/* The same in memory, where tests of what happens between calls need no disk's time: below /dev/shm, if that is there
+ * and has extended attributes, else as above. */
+void scratch_make_in_memory(struct scratch *scratch);
 void scratch_remove(struct scratch *scratch); /* with all that is in it */
 
 /* DIR/name in a buffer of the ring of 16 that this module keeps. */
