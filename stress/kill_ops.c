@@ -5,6 +5,7 @@
 #include "stress/store_steps.h"
 
 #include "qsettings/file.h"
+#include "qsettings/publish.h"
 
 #include "store/cleanup.h"
 
@@ -176,6 +177,61 @@ static void look_file(const struct kill_context *context, struct kill_look *ret_
     (void)snprintf(ret_look->why, sizeof ret_look->why, "%s", reader.reason);
 }
 
+/* ---- publish: the store holds document 2, the file the published document 1 ---- */
+
+static enum qs_status publish(const struct paths *paths, struct qs_error *err)
+{
+    struct qs_store *store = NULL;
+    struct qs_target target = {.file = paths->file, .scope = "system"};
+    enum qs_publish_outcome outcome;
+    enum qs_status status =
+        qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = paths->root}, &store, err);
+    if (status == QS_OK)
+        status = qs_publish(store, paths->root, &target, 0, &outcome, err);
+    qs_store_close(store);
+    return status;
+}
+
+static bool prepare_publish(const struct kill_context *context, char *why)
+{
+    struct paths p;
+    struct qs_error err = {0};
+    find_paths(context, &p);
+    if (!make_folder(&p, why))
+        return false;
+    enum qs_status status = steps_init(p.root, &err);
+    if (status == QS_OK)
+        status = steps_apply(p.root, 1, QS_DEFAULT_WAIT_MS, &err);
+    if (status == QS_OK)
+        status = publish(&p, &err);
+    if (status == QS_OK)
+        status = steps_apply(p.root, 2, QS_DEFAULT_WAIT_MS, &err);
+    return went_well(status, &err, why);
+}
+
+static bool run_publish(const struct kill_context *context, char *why)
+{
+    struct paths p;
+    struct qs_error err = {0};
+    find_paths(context, &p);
+    return went_well(publish(&p, &err), &err, why);
+}
+
+static bool save_publish(const struct kill_context *context, uint64_t number, unsigned wait_ms, bool *ret_busy,
+                         char *why)
+{
+    return save_store(context, number, wait_ms, ret_busy, why) && run_publish(context, why);
+}
+
+/* The store must be whole; what is judged by its number is the file. */
+static void look_publish(const struct kill_context *context, struct kill_look *ret_look)
+{
+    look_store(context, ret_look);
+    if (ret_look->absent || ret_look->refused || ret_look->torn)
+        return;
+    look_file(context, ret_look);
+}
+
 /* ---- replace, and the file ways: document 2 becomes 3 ---- */
 
 static bool save_replace(const struct kill_context *context, uint64_t number, unsigned wait_ms, bool *ret_busy,
@@ -293,6 +349,14 @@ const struct kill_op kill_ops[] = {
      .old_number = 2,
      .new_generation = 4,
      .new_number = 1},
+    {.backend = "qsettings",
+     .name = "publish",
+     .prepare = prepare_publish,
+     .run = run_publish,
+     .save = save_publish,
+     .look = look_publish,
+     .old_number = 1,
+     .new_number = 2},
     {.backend = "qsettings",
      .name = "replace",
      .prepare = prepare_replace,

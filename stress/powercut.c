@@ -15,6 +15,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,12 +30,15 @@ struct command {
     const struct power_work *work;
 };
 
+/* For the file ways a save is a replace. */
 static const struct power_work *find_work(const struct power_options *options)
 {
     const struct power_work *const lists[] = {power_store_works, power_file_works};
+    bool store = strcmp(options->backend, "qsettings") == 0;
+    const char *name = !store && strcmp(options->workload, "replace") == 0 ? "set" : options->workload;
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         for (const struct power_work *work = lists[l]; work->name; work++)
-            if (strcmp(work->backend, options->backend) == 0 && strcmp(work->name, options->workload) == 0)
+            if (strcmp(work->backend, options->backend) == 0 && strcmp(work->name, name) == 0)
                 return work;
     return NULL;
 }
@@ -103,8 +107,8 @@ static int check_host(const struct power_fs *fs)
 static enum qs_status furnish(struct qs_error *err)
 {
     static const char *const dirs[] = {ROOM_DISK, ROOM_FS, ROOM_ASIDE};
-    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-        return error_sys(err, QS_IO, errno, "cannot make a mount namespace");
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        return error_sys(err, QS_IO, errno, "cannot make the mounts private");
     if (mount("qstress", ROOM, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") != 0)
         return error_sys(err, QS_IO, errno, "cannot mount a tmpfs at " ROOM);
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
@@ -156,14 +160,22 @@ static void room_main(const struct command *command, struct power_result *result
     _exit(0);
 }
 
+/* clone(2) without a stack is a fork into new namespaces. unshare(2) will not do: it would put all later children of
+ * this process into the PID namespace too, which is dead as soon as the room is. */
+static pid_t fork_room(void)
+{
+    return (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
 static int enter_room(const struct command *command, struct power_result *result)
 {
     int go[2];
-    if (pipe2(go, O_CLOEXEC) != 0 || unshare(CLONE_NEWPID) != 0)
-        return stress_fail(STRESS_FORBIDDEN, COMMAND, "cannot make a PID namespace: %s", strerrordesc_np(errno));
-    pid_t pid = fork();
+    if (pipe2(go, O_CLOEXEC) != 0)
+        return stress_fail(STRESS_FAILED, COMMAND, "cannot make a pipe: %s", strerrordesc_np(errno));
+    pid_t pid = fork_room();
     if (pid < 0)
-        return stress_fail(STRESS_FAILED, COMMAND, "cannot fork: %s", strerrordesc_np(errno));
+        return stress_fail(STRESS_FORBIDDEN, COMMAND, "cannot make namespaces for mounts and processes: %s",
+                           strerrordesc_np(errno));
     if (pid == 0) {
         (void)close(go[1]);
         room_main(command, result, go[0]);
