@@ -19,37 +19,43 @@ static void undo_release(struct undo *undo)
         overlay_release(&undo->areas[i]);
 }
 
-static enum qs_status purged(const struct qs_history *history, const struct journal_change *change,
-                             struct qs_error *err)
+/* Stands for a value that was purged: not known, until an older record says what was there before. No leaf's text is
+ * a zero byte. */
+static const struct qs_bytes unknown = {"", 1};
+
+/* A generation that held a purged value cannot be rebuilt; those before and after it can. */
+static enum qs_status refuse_unknown(const struct overlay *overlay, uint64_t generation, struct qs_error *err)
 {
     char text[QS_KEY_TEXT_BYTES];
-    enum qs_status status =
-        error_set(err, QS_INVALID,
-                  "a value that generation %llu changed was purged, so what came before it is not known",
-                  (unsigned long long)history->current.facts.generation);
-    error_add_path(err, qs_key_format(change->key.data, change->key.len, text, sizeof text));
-    return status;
+    for (size_t i = 0; i < overlay->count; i++) {
+        const struct leaf *item = &overlay->items[i];
+        if (item->value.len != unknown.len || memcmp(item->value.data, unknown.data, unknown.len) != 0)
+            continue;
+        error_set(err, QS_INVALID, "generation %llu held a value that was purged since, so it cannot be rebuilt",
+                  (unsigned long long)generation);
+        error_add_path(err, qs_key_format(item->key.data, item->key.len, text, sizeof text));
+        return QS_INVALID;
+    }
+    return QS_OK;
 }
 
-static enum qs_status undo_change(const struct qs_history *history, const struct journal_change *change,
-                                  struct undo *undo, struct qs_error *err)
+static enum qs_status undo_change(const struct journal_change *change, struct undo *undo, struct qs_error *err)
 {
-    if (change->old_value.purged)
-        return purged(history, change, err);
     if (change->area == QS_AREA_FLAGS) {
         bool required = change->old_value.there && change->old_value.bytes.len == 4;
         undo->flags = required ? undo->flags | RECORD_REQUIRE_POLICY : undo->flags & ~RECORD_REQUIRE_POLICY;
         return QS_OK;
     }
     int area = (int)change->area - QS_AREA_SETTINGS;
-    return overlay_put(&undo->areas[area], change->key, change->old_value.bytes, err);
+    struct qs_bytes before = change->old_value.purged ? unknown : change->old_value.bytes;
+    return overlay_put(&undo->areas[area], change->key, before, err);
 }
 
 static enum qs_status undo_current(const struct qs_history *history, struct undo *undo, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
     for (size_t i = 0; i < history->current.facts.change_count && !status; i++)
-        status = undo_change(history, &history->current.changes[i], undo, err);
+        status = undo_change(&history->current.changes[i], undo, err);
     return status;
 }
 
@@ -61,6 +67,8 @@ static enum qs_status build(struct qs_history *history, const struct undo *undo,
     enum qs_status status = QS_OK;
     for (int i = 0; i < AREA_COUNT && !status; i++) {
         struct entry_list merged = {0};
+        if ((status = refuse_unknown(&undo->areas[i], target->generation, err)))
+            break;
         status = overlay_merge(&undo->areas[i], &history->snapshot->areas[i], &merged, err);
         if (!status)
             status = overlay_copy_list(&merged, &areas[i], err);

@@ -193,10 +193,22 @@ teardown() {
     json '[.[] | select(.generation == 5).changed[].new]' '["<purged>"]'
     qs --system get s.deep
     refused 1
-    qs --system get s.deep --at 5
-    refused 3
-    qs --system set t 1
+    for generation in 5 6; do
+        qs --system get a --at $generation
+        refused 3 s.deep purged
+        qs --system rollback $generation
+        refused 3 s.deep
+    done
+    # those before it was set, and after, are whole
+    qs --system get a --at 4
     ok
+    is 2
+    qs --system diff 2 7
+    ok
+    qs --system rollback 2
+    ok
+    qs --system list
+    is $'a = 1\nb.c = "x"'
 }
 
 @test "purge of what never was fails" {

@@ -301,6 +301,14 @@ teardown() {
     [ -z "$(ls -A "$SCRATCH/elsewhere")" ]
     in_home env HOME="$SCRATCH/elsewhere" "$QS" --user get a --json
     [ "$(jq -r '.warning.message' <<<"$stderr")" != null ]
+    # sudo -E: the environment's home is another user's
+    chown 65533 "$SCRATCH/elsewhere"
+    in_home env HOME="$SCRATCH/elsewhere" "$QS" --user set a 2
+    [ "$status" -eq 7 ] || show
+    [ -z "$output" ]
+    [[ $stderr == *"sudo -E"* ]]
+    in_home env HOME="$SCRATCH/home" "$QS" --user get a
+    is 1
 }
 
 @test "a write into a home that is another user's is refused" {

@@ -205,6 +205,9 @@ static void purge_takes_a_value_out_of_settings_history_and_free_pages(void **st
     struct qs_snapshot *then = NULL;
     assert_int_equal(qs_history_at(history, 4, &then, &err), QS_INVALID); /* what was purged cannot come back */
     assert_non_null(strstr(err.message, "purged"));
+    ok(qs_history_at(history, 2, &then, &err)); /* what was there before it was set, can */
+    json_is(then, "{\"keep\":\"stays\"}");
+    qs_snapshot_unref(then);
     qs_history_close(history);
     assert_int_equal(qs_store_purge(f.store, "nothing", NULL, 0, NULL, &err), QS_NOT_FOUND);
 }
