@@ -163,3 +163,11 @@ room_avoids() {
     echo "$output"
     [ -z "$output" ]
 }
+
+@test "the example of libqsettings(3) compiles and runs" {
+    awk '/^\.Bd -literal/{on=1; next} /^\.Ed/{on=0} on' docs/man/libqsettings.3 | sed 's/\\e/\\/g' >"$BATS_TEST_TMPDIR/example.c"
+    gcc -std=c17 -Wall -Wextra -Werror -Iinclude -o "$BATS_TEST_TMPDIR/example" "$BATS_TEST_TMPDIR/example.c" \
+        -L"$QS_BUILD/lib" -lqsettings
+    run env LD_LIBRARY_PATH="$QS_BUILD/lib" "$BATS_TEST_TMPDIR/example"
+    [ "$status" -ne 127 ] && [ "$status" -lt 128 ]
+}
