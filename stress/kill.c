@@ -183,7 +183,7 @@ static int do_runs(struct command *c, struct run *runs, size_t count)
         if (!run->tally.points && !interrupted)
             return stress_fail(STRESS_FAILED, COMMAND, "%s: no system call was seen", run->op->name);
     }
-    return interrupted ? 128 + interrupted : report(c, runs, count);
+    return interrupted ? stress_fail(STRESS_FAILED, COMMAND, "interrupted") : report(c, runs, count);
 }
 
 /* Memory where there is some, since nothing here is about a disk. */

@@ -120,7 +120,7 @@ all_survive() {
     kill -TERM $pid
     status=0
     wait $pid || status=$?
-    [ "$status" -eq 143 ]
+    [ "$status" -eq 10 ]
     [ -z "$(ls -A "$scratch")" ]
 }
 
