@@ -57,8 +57,7 @@ enum qs_status merge_document(const struct merge_input *input, const struct qs_k
 /* The leaves of a layer at and below the prefix (the root: all) are [*ret_first, *ret_end). */
 void merge_range(const struct merge_layer *layer, const void *prefix, size_t len, size_t *ret_first, size_t *ret_end);
 
-/* Two values of one node merged, high over low; a new reference, NULL without memory. walk is the schema's for the key
- * (NULL: not in the schema). */
+/* Two values of the node at key merged, high over low; a new reference, NULL without memory. */
 json_t *merge_values(const struct qs_key *key, const json_t *low, const json_t *high);
 
 /* The schema's way of merging at a key: that of its entry, or of the one above that replaces as a whole or shallowly.
