@@ -83,6 +83,8 @@ static struct overlay overlay_range(const struct overlay *overlay, const struct 
     size_t first = 0;
     size_t end = 0;
     snapshot_range(&(struct entry_list){overlay->items, overlay->count}, prefix, &first, &end);
+    if (end == first) /* then items may be NULL, from which nothing is added */
+        return (struct overlay){0};
     return (struct overlay){.items = overlay->items + first, .count = end - first};
 }
 
@@ -93,7 +95,7 @@ static enum qs_status content_range(const struct qs_txn *txn, enum record_area a
     size_t end = 0;
     const struct entry_list *base = &txn->base->areas[area];
     snapshot_range(base, prefix, &first, &end);
-    struct entry_list part = {base->items + first, end - first};
+    struct entry_list part = {end > first ? base->items + first : NULL, end - first};
     struct overlay changes = overlay_range(&txn->areas[area], prefix);
     return overlay_merge(&changes, &part, ret_list, err);
 }
