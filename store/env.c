@@ -83,7 +83,8 @@ static int open_env(int fd, size_t map_bytes, unsigned extra_flags, struct guard
         code = mdb_env_get_fd(env, &data_fd);
     if (!code && fcntl(data_fd, F_SETFD, FD_CLOEXEC)) /* LMDB sets it on its meta descriptor only */
         code = errno;
-    struct stat ours, theirs;
+    struct stat ours = {0};
+    struct stat theirs = {0};
     if (!code && (fstat(fd, &ours) || fstat(data_fd, &theirs)))
         code = errno;
     if (!code && (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino))
