@@ -74,29 +74,6 @@ static void each_part_alone_is_the_same(const struct built *built, const json_t 
     assert_int_equal(json_object_size(nothing), 0);
 }
 
-/* Asked for one key, each part of the document is the same as in the whole; one that is not there is not. */
-static void parts_are_the_same(const struct merge_input *input, const json_t *whole)
-{
-    static const char *const others[] = {"a", "tools", "executor", "permissions", "none"};
-    const char *name;
-    json_t *value;
-    struct qs_key key;
-    json_object_foreach((json_t *)whole, name, value)
-    {
-        AUTO(value_release) json_t *part = NULL;
-        key = (struct qs_key){0};
-        assert_int_equal(qs_key_push(&key, name, strlen(name), NULL), QS_OK);
-        assert_int_equal(merge_document(input, &key, &part, NULL), QS_OK);
-        assert_true(value_equal(merge_at(part, &key), value));
-    }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        AUTO(value_release) json_t *part = NULL;
-        assert_int_equal(qs_key_parse(others[i], &key, NULL), QS_OK);
-        assert_int_equal(merge_document(input, &key, &part, NULL), QS_OK);
-        assert_int_equal(merge_at(part, &key) != NULL, merge_at(whole, &key) != NULL);
-    }
-}
-
 static void merges_to(const struct setup *setup, const char *result)
 {
     AUTO(built_release) struct built built = {0};
@@ -107,7 +84,6 @@ static void merges_to(const struct setup *setup, const char *result)
     each_part_alone_is_the_same(&built, merged);
     assert_int_equal(value_encode(merged, &text, NULL), QS_OK);
     assert_string_equal(text.data, result);
-    parts_are_the_same(&built.input, merged);
 }
 
 #define D    [QS_LAYER_DEFAULTS] =
