@@ -94,6 +94,7 @@ void bench_write_file(const char *path, const void *data, size_t len);
 
 void rows_read(struct bench *bench);
 void rows_write(struct bench *bench);
+void rows_policy(struct bench *bench);
 void rows_process(struct bench *bench);
 void rows_storm(struct bench *bench);
 void rows_curves(struct bench *bench);

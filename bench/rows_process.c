@@ -17,7 +17,7 @@ struct programs {
     char git[BENCH_PATH_BYTES], dconf_file[BENCH_PATH_BYTES], sqlite3[BENCH_PATH_BYTES];
     char home[BENCH_PATH_BYTES], git_system[BENCH_PATH_BYTES], git_global[BENCH_PATH_BYTES], profile[BENCH_PATH_BYTES];
     const char *environment[8];
-    struct process one, effective, git_one, git_all, git_list, dconf, sqlite;
+    struct process one, effective, policy, git_one, git_all, git_list, dconf, sqlite;
 };
 
 /* The value without JSON's quotes, as qsettings get and git print strings. */
@@ -82,7 +82,7 @@ static void prepare(struct bench *bench, struct programs *p)
     bare_string(p->corpus->values[ASKED], p->bare, sizeof p->bare);
     static const enum qs_scope scopes[] = {QS_SCOPE_DEFAULTS, QS_SCOPE_USER, QS_SCOPE_SYSTEM};
     for (size_t i = 0; i < sizeof scopes / sizeof scopes[0]; i++)
-        qs_store_close(world_store_of(p->root, scopes[i], p->corpus));
+        world_policy(world_store_of(p->root, scopes[i], p->corpus));
     plain_git_config(p->git_file, p->corpus);
     make_repository(p);
     bare_sqlite_fill(p->sqlite_file, false, p->corpus);
@@ -104,6 +104,24 @@ static void git_rows(struct bench *bench, struct programs *p, const struct side 
               &(struct side){"git config --file F --get", process_run, &p->git_one, 1});
     bench_row(bench, "qsettings get of three scopes, whole process", 1.0, effective,
               &(struct side){"git config --get of three files", process_run, &p->git_all, 1});
+}
+
+static void policy_row(struct bench *bench, struct programs *p)
+{
+    if (!process_find("git", p->git)) {
+        bench_skip(bench, "against git config --list", "there is no /usr/bin/git");
+        return;
+    }
+    p->policy = (struct process){.file = p->qsettings,
+                                 .args = {"qsettings", "--root", p->root, "policy"},
+                                 .environment = p->environment};
+    p->git_list = (struct process){.file = p->git,
+                                   .args = {"git", "config", "--list"},
+                                   .cwd = p->git_dir,
+                                   .environment = p->environment};
+    bench_row(bench, "qsettings policy of three scopes, whole process", 1.2,
+              &(struct side){"qsettings", process_run, &p->policy, 1},
+              &(struct side){"git config --list of three files", process_run, &p->git_list, 1});
 }
 
 static void other_rows(struct bench *bench, struct programs *p, const struct side *one)
@@ -152,6 +170,7 @@ void rows_process(struct bench *bench)
         struct side effective = {"qsettings", process_run, &p.effective, 1};
         git_rows(bench, &p, &one, &effective);
         other_rows(bench, &p, &one);
+        policy_row(bench, &p);
     } else {
         bench_skip(bench, "whole processes", "qsettings is not built yet");
     }

@@ -43,3 +43,16 @@ void world_set(struct qs_store *store, const char *key, unsigned long number)
         bench_fail("a set of the bench changed nothing");
     qs_txn_free(txn);
 }
+
+void world_policy(struct qs_store *store)
+{
+    static const char policy[] = "{\"filesystem\":\"workspace-write\",\"network\":\"closed\"}";
+    struct qs_error err = {0};
+    struct qs_txn *txn = NULL;
+    struct qs_commit_info info;
+    bench_check(qs_txn_begin(store, 10000, &txn, &err), &err, "begin");
+    bench_check(qs_txn_set(txn, "tools.executionSandbox", policy, sizeof policy - 1, &err), &err, "set");
+    bench_check(qs_txn_commit(txn, NULL, &info, &err), &err, "commit");
+    qs_txn_free(txn);
+    qs_store_close(store);
+}

@@ -31,6 +31,9 @@ struct qs_store *world_store(const char *root, const struct corpus *corpus);
 /* One more store below the root, of another scope. */
 struct qs_store *world_store_of(const char *root, enum qs_scope scope, const struct corpus *corpus);
 
+/* Sets an execution policy in the store, and closes the handle. */
+void world_policy(struct qs_store *store);
+
 /* One durable set of setting number index to a number, the whole way: begin, set, commit. */
 void world_set(struct qs_store *store, const char *key, unsigned long number);
 

@@ -35,9 +35,11 @@ void auto_settings(struct qs_settings **settings)
 void cli_note_home(struct cli *cli)
 {
     const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
-    const struct passwd *entry = getpwuid(geteuid());
     char *usual AUTO_FREE = NULL;
-    if (cli->root || cli->home_noted || !entry || !entry->pw_dir)
+    if (cli->root || cli->home_noted) /* before the password database is asked, which costs as much as three stores */
+        return;
+    const struct passwd *entry = getpwuid(geteuid());
+    if (!entry || !entry->pw_dir)
         return;
     cli->home_noted = true;
     if (home && strcmp(home, entry->pw_dir) != 0)
