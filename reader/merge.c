@@ -137,16 +137,37 @@ enum merge_verdict merge_verdict(const struct merge_input *input, enum qs_layer 
 
 /* ---- the document ---- */
 
-/* The document of one layer, of the leaves that count below only (the root: all). */
+/* The part of a key that is enough to ask for: as long as every place above is merged deep, what stands there and at
+ * and below the key decides alone. */
+static struct qs_bytes part_of(const struct qs_key *key)
+{
+    struct qs_bytes part = {key->bytes, 0}, segment;
+    size_t at = 0;
+    while (key_next_segment(key->bytes, key->len, &at, &segment)) {
+        if (part.len && merge_kind(key->bytes, part.len) != SCHEMA_DEEP)
+            break;
+        part.len = (size_t)((const unsigned char *)segment.data - key->bytes) + segment.len;
+    }
+    return part;
+}
+
+/* The document of one layer, of the leaves that count: those at and below only (the root: all), and those above it,
+ * which may stand in its way. */
 static enum qs_status layer_document(const struct merge_input *input, enum qs_layer layer, struct qs_bytes only,
                                      json_t **ret_value, struct qs_error *err)
 {
     const struct merge_layer *from = &input->layers[layer];
+    const unsigned char *bytes = only.data;
     size_t count = 0, first, end;
     merge_range(from, only.data, only.len, &first, &end);
-    AUTO_FREE struct leaf *kept = malloc((end - first + 1) * sizeof *kept);
+    AUTO_FREE struct leaf *kept = malloc((end - first + QS_KEY_MAX_SEGMENTS) * sizeof *kept);
     if (!kept)
         return error_set(err, QS_IO, "out of memory");
+    for (size_t i = 1; i < only.len; i++) {
+        const struct leaf *above = bytes[i] == 0 ? layer_find(from, bytes, i) : NULL;
+        if (above && merge_verdict(input, layer, above, NULL) == MERGE_COUNTS)
+            kept[count++] = *above;
+    }
     for (size_t i = first; i < end; i++) {
         if (merge_verdict(input, layer, &from->items[i], NULL) == MERGE_COUNTS)
             kept[count++] = from->items[i];
@@ -246,13 +267,10 @@ enum qs_status merge_document(const struct merge_input *input, const struct qs_k
                               struct qs_error *err)
 {
     json_t *documents[QS_LAYER_COUNT] = {NULL};
-    struct qs_bytes segment = {"", 0};
-    size_t at = 0;
+    struct qs_bytes part = only ? part_of(only) : (struct qs_bytes){"", 0};
     enum qs_status status = QS_OK;
-    if (only)
-        (void)key_next_segment(only->bytes, only->len, &at, &segment); /* the root has none, and stands for all */
     for (int layer = 0; layer < QS_LAYER_COUNT && !status; layer++)
-        status = layer_document(input, (enum qs_layer)layer, segment, &documents[layer], err);
+        status = layer_document(input, (enum qs_layer)layer, part, &documents[layer], err);
     if (!status)
         status = merge_locked(input, documents, ret_value, err);
     for (int layer = 0; layer < QS_LAYER_COUNT; layer++)

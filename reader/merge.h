@@ -48,9 +48,8 @@ bool merge_lock_binds(enum qs_layer holder, enum qs_layer layer);
 /* Does the layer hold a lock on the key or on something above it? */
 bool merge_locked_by(const struct merge_layer *layer, const void *key, size_t len);
 
-/* The effective document; a new reference. With only (NULL: all) just that part of it which has the first segment of
- * this key: no layer's value of another one has a bearing on it, and a large document need not be built for one get.
- * Errors: QS_INVALID, QS_IO. */
+/* The effective document; a new reference. With only (NULL: all) it is right at and below this key, and may lack the
+ * rest: a large document need not be built for one get. Errors: QS_INVALID, QS_IO. */
 enum qs_status merge_document(const struct merge_input *input, const struct qs_key *only, json_t **ret_value,
                               struct qs_error *err) QS_MUST_USE;
 

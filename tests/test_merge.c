@@ -4,6 +4,7 @@
 
 #include "store/cleanup.h"
 #include "store/key.h"
+#include "tests/support/gen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,26 +53,32 @@ static void build(const struct setup *setup, struct built *built)
     }
 }
 
-/* Asked for one key, the merge builds only the part with that key's first segment, and it is the same part. */
-static void each_part_alone_is_the_same(const struct built *built, const json_t *merged)
+static void one_key_is_the_same(const struct built *built, const json_t *merged, const struct qs_key *key)
+{
+    AUTO(value_release) json_t *part = NULL;
+    assert_int_equal(merge_document(&built->input, key, &part, NULL), QS_OK);
+    const json_t *whole = merge_at(merged, key), *alone = merge_at(part, key);
+    assert_int_equal(whole == NULL, alone == NULL);
+    assert_true(!whole || value_equal(whole, alone));
+}
+
+/* Asked for one key, the merge builds only a part; at that key it is the same as the whole. Below arrays and scalars,
+ * and beside what is there, it has nothing, as the whole. */
+static void each_key_alone_is_the_same(const struct built *built, const json_t *merged, const json_t *node,
+                                       const struct qs_key *at)
 {
     const char *name;
     json_t *member;
-    struct qs_key absent = {0};
-    AUTO(value_release) json_t *nothing = NULL;
-    json_object_foreach((json_t *)merged, name, member)
+    struct qs_key key = *at;
+    assert_int_equal(qs_key_push(&key, "in no layer", 11, NULL), QS_OK);
+    one_key_is_the_same(built, merged, &key);
+    json_object_foreach((json_t *)node, name, member)
     {
-        AUTO(value_release) json_t *part = NULL;
-        struct qs_key key = {0};
+        key = *at;
         assert_int_equal(qs_key_push(&key, name, strlen(name), NULL), QS_OK);
-        assert_int_equal(qs_key_push(&key, "below", 5, NULL), QS_OK);
-        assert_int_equal(merge_document(&built->input, &key, &part, NULL), QS_OK);
-        assert_int_equal(json_object_size(part), 1);
-        assert_true(value_equal(json_object_get(part, name), member));
+        one_key_is_the_same(built, merged, &key);
+        each_key_alone_is_the_same(built, merged, member, &key);
     }
-    assert_int_equal(qs_key_push(&absent, "in no layer", 11, NULL), QS_OK);
-    assert_int_equal(merge_document(&built->input, &absent, &nothing, NULL), QS_OK);
-    assert_int_equal(json_object_size(nothing), 0);
 }
 
 static void merges_to(const struct setup *setup, const char *result)
@@ -81,7 +88,7 @@ static void merges_to(const struct setup *setup, const char *result)
     AUTO(buf_release) struct buf text = {0};
     build(setup, &built);
     assert_int_equal(merge_document(&built.input, NULL, &merged, NULL), QS_OK);
-    each_part_alone_is_the_same(&built, merged);
+    each_key_alone_is_the_same(&built, merged, merged, &(struct qs_key){0});
     assert_int_equal(value_encode(merged, &text, NULL), QS_OK);
     assert_string_equal(text.data, result);
 }
@@ -325,6 +332,73 @@ static void a_verdict_names_the_layer_whose_lock_binds(void **state)
                      MERGE_OPERATOR);
 }
 
+/* ---- any layers and locks ---- */
+
+static const char *const some_names[] = {"a", "b", "env", "mcpServers", "permissions", "allow", "hooks", "tools"};
+static const char *const some_values[] = {"1", "\"x\"", "{}", "[1]", "[\"x\",\"y\"]", "false"};
+
+static const char *some_name(struct gen *gen)
+{
+    return some_names[gen_below(gen, sizeof some_names / sizeof some_names[0])];
+}
+
+/* An object of up to three members, each a value or (depth allowing) an object again. */
+static json_t *some_object(struct gen *gen, unsigned depth)
+{
+    json_t *object = json_object();
+    for (uint64_t members = 1 + gen_below(gen, 3); members; members--) {
+        json_t *value = depth && gen_below(gen, 3)
+                            ? some_object(gen, depth - 1)
+                            : json_loads(some_values[gen_below(gen, sizeof some_values / sizeof some_values[0])],
+                                         JSON_DECODE_ANY, NULL);
+        assert_int_equal(json_object_set_new(object, some_name(gen), value), 0);
+    }
+    return object;
+}
+
+static void some_setup(struct gen *gen, char *texts[QS_LAYER_COUNT], char locks[QS_LAYER_COUNT][64],
+                       struct setup *setup)
+{
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
+        AUTO(value_release) json_t *object = some_object(gen, 3);
+        texts[layer] = json_dumps(object, 0);
+        setup->texts[layer] = texts[layer];
+        if (layer == QS_LAYER_WORKSPACE || gen_below(gen, 2))
+            continue;
+        (void)snprintf(locks[layer], sizeof locks[layer], "%s.%s", some_name(gen), some_name(gen));
+        if (gen_below(gen, 3) == 0)
+            *strchr(locks[layer], '.') = '\0';
+        setup->locks[layer][0] = locks[layer];
+    }
+}
+
+static void any_key_alone_gives_what_the_whole_document_has_there(void **state)
+{
+    (void)state;
+    struct gen gen;
+    const uint64_t seed = 20261129;
+    print_message("# seed %llu, 3000 times four layers\n", (unsigned long long)seed);
+    gen_init(&gen, seed);
+    for (int round = 0; round < 3000; round++) {
+        AUTO(built_release) struct built built = {0};
+        AUTO(value_release) json_t *merged = NULL;
+        char *texts[QS_LAYER_COUNT] = {NULL}, locks[QS_LAYER_COUNT][64];
+        struct setup setup = {.texts = {NULL}};
+        some_setup(&gen, texts, locks, &setup);
+        build(&setup, &built);
+        assert_int_equal(merge_document(&built.input, NULL, &merged, NULL), QS_OK);
+        each_key_alone_is_the_same(&built, merged, merged, &(struct qs_key){0});
+        for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
+            for (size_t i = 0; i < built.leaves[layer].count; i++) { /* also what others replace */
+                struct qs_key key = {.len = built.leaves[layer].items[i].key.len};
+                memcpy(key.bytes, built.leaves[layer].items[i].key.data, key.len);
+                one_key_is_the_same(&built, merged, &key);
+            }
+            free(texts[layer]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +415,7 @@ int main(void)
         cmocka_unit_test(the_legacy_sandbox_counts_from_a_workspace_until_a_policy_exists),
         cmocka_unit_test(a_workspace_may_only_narrow_what_is_tighten_only),
         cmocka_unit_test(a_verdict_names_the_layer_whose_lock_binds),
+        cmocka_unit_test(any_key_alone_gives_what_the_whole_document_has_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
