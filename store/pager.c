@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WHOLE_MAX_BYTES ((uint64_t)192 * 1024) /* files up to this are read with one call */
-#define SLAB_BYTES      ((size_t)256 * 1024)
+/* Files up to this are read with one call; of larger ones much is free pages and history, which no reader needs. */
+#define WHOLE_MAX_BYTES ((uint64_t)48 * 1024)
+#define SLAB_LEAST      ((size_t)32 * 1024) /* the first slab; each one after it is twice as large */
+#define SLAB_MOST       ((size_t)256 * 1024)
 #define FIRST_PAGE      2u /* 0 and 1 are the metas, read on their own */
 
 struct pager_slab {
@@ -84,13 +86,14 @@ static uint8_t *slab_room(struct pager *pager, size_t bytes)
 {
     struct pager_slab *slab = pager->slabs;
     if (!slab || slab->cap - slab->used < bytes) {
-        size_t cap = bytes > SLAB_BYTES ? bytes : SLAB_BYTES;
+        size_t usual = !slab ? SLAB_LEAST : slab->cap < SLAB_MOST / 2 ? slab->cap * 2 : SLAB_MOST;
+        size_t cap = bytes > usual ? bytes : usual;
         slab = malloc(sizeof *slab + cap);
         if (!slab)
             return NULL;
         *slab = (struct pager_slab){.cap = cap};
         /* A large run gets its own slab behind the first, whose room stays in use. */
-        if (pager->slabs && bytes > SLAB_BYTES) {
+        if (pager->slabs && bytes > usual) {
             slab->next = pager->slabs->next;
             pager->slabs->next = slab;
         } else {
