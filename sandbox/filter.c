@@ -28,7 +28,6 @@ static const char *const denied[] = {
     "pivot_root",
     "chroot",
     "open_tree",
-    "open_tree_attr",
     "move_mount",
     "fsopen",
     "fsconfig",
@@ -78,6 +77,10 @@ static const char *const denied[] = {
     "io_uring_register",
     "open_by_handle_at",
 };
+/* Newer than this libseccomp; since Linux 5.1 a new call has one number on all architectures. */
+static const int denied_numbers[] = {
+    467, /* open_tree_attr, Linux 6.15 */
+};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static void release_context(scmp_filter_ctx *context)
@@ -104,6 +107,8 @@ static int rules_calls(scmp_filter_ctx context)
     int code = 0;
     for (size_t i = 0; i < COUNT(denied) && code == 0; i++)
         code = deny(context, EPERM, denied[i]);
+    for (size_t i = 0; i < COUNT(denied_numbers) && code == 0; i++)
+        code = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), denied_numbers[i], 0);
     /* clone3 hides its flags behind a pointer: a program that gets ENOSYS falls back to clone. */
     return code ? code : deny(context, ENOSYS, "clone3");
 }
