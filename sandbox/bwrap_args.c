@@ -33,8 +33,8 @@ static void namespaces(const struct plan *plan, struct buf *out)
         words(out, "--unshare-pid", "--as-pid-1", NULL);
     if (plan->network_closed && !without(plan, WITHOUT(NETWORK)))
         words(out, "--unshare-net", NULL);
-    words(out, "--die-with-parent", "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SYS_RESOURCE",
-          "--cap-add", "CAP_SETPCAP", NULL);
+    words(out, "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SYS_RESOURCE", "--cap-add",
+          "CAP_SETPCAP", NULL);
 }
 
 static void bind(bool use_fds, const char *by_fd, const char *by_name, int fd, const char *dest, struct buf *out)

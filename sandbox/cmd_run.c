@@ -144,6 +144,8 @@ int cmd_run(const struct options *options)
         (void)fprintf(stderr, "qsandbox: this session's policy is in force; the store holds another by now\n");
     if (status == QS_OK)
         status = sweep_begin(options, &attempt.context, &attempt.sweep, &err);
+    if (status == QS_OK && attempt.sweep.inherited) /* what was just moved away is not to be planned for */
+        status = context_plan(options, true, 0, &attempt.context, &err);
     if (status == QS_OK)
         status = run_it(&attempt, &err);
     int code = conclude(&attempt, status, &err);

@@ -39,6 +39,30 @@ static enum qs_status read_policy(const struct options *options, struct context 
     return QS_OK;
 }
 
+static void forget_plan(struct context *context)
+{
+    env_release(&context->env);
+    plan_release(&context->plan);
+    host_facts_release(&context->facts);
+}
+
+enum qs_status context_plan(const struct options *options, bool for_run, unsigned without, struct context *context,
+                            struct qs_error *err)
+{
+    const struct facts_request request = {.policy = &context->policy,
+                                          .workspace = options->workspace,
+                                          .cwd = options->cwd,
+                                          .root = options->root,
+                                          .make_caches = for_run};
+    forget_plan(context);
+    enum qs_status status = host_facts_collect(&request, &context->facts, err);
+    if (status == QS_OK)
+        status = plan_make(&context->policy, &context->facts, without, &context->plan, err);
+    if (status == QS_OK)
+        status = env_make(&context->policy, &context->facts, &context->plan, environ, &context->env, err);
+    return status;
+}
+
 enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
                             struct qs_error *err)
 {
@@ -49,24 +73,12 @@ enum qs_status context_open(const struct options *options, bool for_run, unsigne
         return status;
     context->policy = *qs_policy_get(context->result);
     narrow(options, context);
-    const struct facts_request request = {.policy = &context->policy,
-                                          .workspace = options->workspace,
-                                          .cwd = options->cwd,
-                                          .root = options->root,
-                                          .make_caches = for_run};
-    status = host_facts_collect(&request, &context->facts, err);
-    if (status == QS_OK)
-        status = plan_make(&context->policy, &context->facts, without, &context->plan, err);
-    if (status == QS_OK)
-        status = env_make(&context->policy, &context->facts, &context->plan, environ, &context->env, err);
-    return status;
+    return context_plan(options, for_run, without, context, err);
 }
 
 void context_release(struct context *context)
 {
-    env_release(&context->env);
-    plan_release(&context->plan);
-    host_facts_release(&context->facts);
+    forget_plan(context);
     qs_policy_free(context->result);
     *context = (struct context){.facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1}};
 }

@@ -27,6 +27,9 @@ struct context {
  */
 enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
                             struct qs_error *err) QS_MUST_USE;
+/* Looks at the host and plans anew, under the policy that was read. */
+enum qs_status context_plan(const struct options *options, bool for_run, unsigned without, struct context *context,
+                            struct qs_error *err) QS_MUST_USE;
 void context_release(struct context *context);
 
 #endif

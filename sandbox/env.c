@@ -151,12 +151,21 @@ static bool set_caches(const struct host_facts *facts, const struct plan *plan, 
     return true;
 }
 
+/* git-config(1): where the common directory has no place for logs, a commit must not fail for want of one. */
+static bool set_git(const struct host_facts *facts, struct env *env)
+{
+    if (!facts->roots[0].git.no_logs)
+        return true;
+    return set(env, "GIT_CONFIG_COUNT", "1") && set(env, "GIT_CONFIG_KEY_0", "core.logAllRefUpdates") &&
+           set(env, "GIT_CONFIG_VALUE_0", "false");
+}
+
 static bool set_fixed(const struct host_facts *facts, const struct plan *plan, struct env *env)
 {
     static const char *const temporary[] = {"TMPDIR", "TMP", "TEMP"};
     bool done = set(env, "HOME", facts->home.given) && set(env, "USER", facts->user) &&
                 set(env, "LOGNAME", facts->user) && set(env, "SHELL", facts->shell) && set(env, "PWD", plan->cwd) &&
-                set_caches(facts, plan, env);
+                set_caches(facts, plan, env) && set_git(facts, env);
     for (size_t i = 0; i < COUNT(temporary) && done; i++)
         done = set(env, temporary[i], "/tmp");
     if (done && !find(env, "PATH", 4))

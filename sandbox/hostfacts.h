@@ -22,6 +22,7 @@ struct git_fact {
     struct path_fact dot_git;
     struct path_facts guarded;  /* what exists and redirects git: read-only (hooks, config, pointers) */
     struct path_facts writable; /* linked worktree: objects, refs, logs of the common directory, its own gitdir */
+    bool no_logs;               /* linked worktree: the common directory has no logs, so git must not write any */
     char *detail;               /* CHECKOUT_ELSEWHERE: why, in words */
 };
 

@@ -176,8 +176,10 @@ static enum qs_status grant_worktree(struct git_fact *git, const char *gitdir, c
     enum qs_status status = grant(git, common, "objects", err);
     if (status == QS_OK)
         status = grant(git, common, "refs", err);
+    size_t before = git->writable.count;
     if (status == QS_OK)
         status = grant(git, common, "logs", err);
+    git->no_logs = git->writable.count == before; /* a bare repository has none, and nothing is made on the host */
     if (status == QS_OK)
         status = grant(git, gitdir, NULL, err);
     if (status == QS_OK)

@@ -26,6 +26,8 @@
 #include <sys/wait.h>
 
 #define ERROR_TEXT_BYTES 400
+#define KILL_STEP_MS     2000 /* before the next, harsher step */
+#define REAP_STEP_MS     500
 #define REAP_MS          5000 /* for what is left of the namespace after a kill */
 
 struct run {
@@ -41,7 +43,7 @@ struct run {
     bool bwrap_ended, failed;
     int signals, caller;  /* signalfd; pidfd of the caller, -1 where it cannot be watched */
     uint64_t deadline_ms; /* 0: none */
-    bool ending;
+    bool ending, killed;
     char error_text[ERROR_TEXT_BYTES];
     size_t error_len;
 };
@@ -73,19 +75,35 @@ static void end_run(struct run *run, int signal)
     run->deadline_ms = now_ms() + (run->result->started ? RUN_GRACE_MS : 0);
 }
 
+/* The children of this process, bubblewrap and what fell to it when bubblewrap was killed, are killed. proc(5). */
+static void kill_children(const struct run *run)
+{
+    char text[4096] = "", *more = NULL;
+    AUTO_FD int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    if (!run->bwrap_ended)
+        (void)kill(run->bwrap, SIGKILL);
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+        return;
+    for (char *pid = strtok_r(text, " ", &more); pid; pid = strtok_r(NULL, " ", &more))
+        (void)kill((pid_t)strtol(pid, NULL, 10), SIGKILL);
+}
+
+/* Ends everything. First by closing the pipes: the shim ends, or cannot begin. bubblewrap itself is killed only when
+ * that did not help, since killing it before it has released its child would leave the child waiting. */
 static void kill_run(struct run *run)
 {
-    run->deadline_ms = 0;
-    if (run->pipes.control >= 0)
-        (void)close(run->pipes.control); /* the shim ends */
-    run->pipes.control = -1;
-    if (!run->bwrap_ended)
-        (void)kill(run->bwrap, SIGKILL); /* and so does its PID 1 by its parent-death signal */
+    if (run->killed)
+        kill_children(run);
+    run->killed = true;
+    cleanup_fd(&run->pipes.control);
+    cleanup_fd(&run->pipes.spec);
+    run->pipes.control = run->pipes.spec = -1;
+    run->deadline_ms = now_ms() + KILL_STEP_MS;
 }
 
 static void deadline(struct run *run)
 {
-    if (run->ending) {
+    if (run->ending || run->killed) {
         kill_run(run);
     } else if (!run->result->started) {
         run->failed = true;
@@ -316,9 +334,11 @@ static void reap_all(struct run *run)
             return;
         uint64_t now = now_ms();
         if (now >= until)
+            kill_children(run);
+        if (now >= until + REAP_MS)
             return;
         struct pollfd polled = {.fd = run->signals, .events = POLLIN};
-        if (poll(&polled, 1, (int)(until - now)) > 0)
+        if (poll(&polled, 1, REAP_STEP_MS) > 0)
             read_signals(run);
     }
 }
@@ -326,8 +346,7 @@ static void reap_all(struct run *run)
 static enum qs_status finish(struct run *run)
 {
     struct run_result *result = run->result;
-    if (!result->ended && !result->not_run && !run->failed && run->bwrap_ended == false && result->started)
-        kill_run(run);
+    kill_run(run); /* closes the pipes; the shim has ended already */
     reap_all(run);
     while (run->pipes.error >= 0 && run->error_len + 1 < sizeof run->error_text && !result->started)
         read_error_text(run);

@@ -8,8 +8,10 @@
  * The shim waits for the specification, so that the command cannot start before either is done.
  *
  * Ends: the command's end ends the namespace. SIGTERM, SIGHUP, the end of the caller and the wall limit give the
- * command SIGTERM, and RUN_GRACE_MS later the kernel takes everything. SIGKILL of the executor closes the control pipe
- * (the shim ends) and is a parent-death signal for bubblewrap: nothing outlives it.
+ * command SIGTERM, and RUN_GRACE_MS later the kernel takes everything. Whatever ends the executor, SIGKILL included,
+ * closes the control pipe, and the shim ends at that, or never starts the command. bubblewrap's --die-with-parent is
+ * not used: when it strikes early, between bubblewrap's clone and the release of its child, that child waits for ever
+ * (tried, 0.8.0).
  */
 #ifndef SANDBOX_RUN_H
 #define SANDBOX_RUN_H

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 #define CLOSE_RANGE_CLOEXEC_FLAG 4u /* linux/close_range.h */
 
@@ -92,7 +91,7 @@ static void keep_needed(const struct plan *plan, const struct child *child)
             keep(plan->mounts[i].fd);
 }
 
-static _Noreturn void become_bwrap(const struct run_request *request, const struct child *child, pid_t executor,
+static _Noreturn void become_bwrap(const struct run_request *request, const struct child *child,
                                    const sigset_t *old_mask)
 {
     char args[16], program[48], spec[16], events[16], control[16], error[16];
@@ -104,9 +103,6 @@ static _Noreturn void become_bwrap(const struct run_request *request, const stru
     (void)snprintf(error, sizeof error, "%d", child->stderr_copy);
     char *argv[] = {(char *)"bwrap", (char *)"--args", args,  (char *)"--", program, (char *)"--inner", spec,
                     events,          control,          error, NULL};
-    /* Between fork and here the executor may have died; then nothing would ever end this process. */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != executor)
-        _exit(255);
     if (!(request->plan->without & WITHOUT(GROUP)))
         (void)setpgid(0, 0);
     (void)signal(SIGCHLD, SIG_DFL);
@@ -123,11 +119,10 @@ enum qs_status run_start(const struct run_request *request, const sigset_t *old_
 {
     struct run_pipes pipes = {-1, -1, -1, -1};
     AUTO(release_child) struct child child = {-1, -1, -1, -1, -1, -1, -1};
-    pid_t executor = getpid();
     enum qs_status status = open_all(request, &pipes, &child, err);
     pid_t pid = status == QS_OK ? fork() : -1;
     if (pid == 0)
-        become_bwrap(request, &child, executor, old_mask);
+        become_bwrap(request, &child, old_mask);
     if (status == QS_OK && pid < 0)
         status = error_sys(err, QS_IO, errno, "cannot start bubblewrap");
     if (status != QS_OK) {

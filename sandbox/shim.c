@@ -5,6 +5,7 @@
 #include "store/cleanup.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -75,8 +76,10 @@ int shim_main(int argc, char **argv)
 {
     struct shim_fds fds = {.terminal = -1};
     int spec_fd = -1;
-    if (prctl(PR_SET_DUMPABLE, 0) != 0 || argc != 4 || !parse_fd(argv[0], &spec_fd) ||
-        !parse_fd(argv[1], &fds.events) || !parse_fd(argv[2], &fds.control) || !parse_fd(argv[3], &fds.error))
+    /* If bubblewrap is killed, so is this; the executor's end is told by the control pipe. */
+    if (prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || argc != 4 ||
+        !parse_fd(argv[0], &spec_fd) || !parse_fd(argv[1], &fds.events) || !parse_fd(argv[2], &fds.control) ||
+        !parse_fd(argv[3], &fds.error))
         return SHIM_FAILED;
     struct qs_error err = {0};
     AUTO(spec_release) struct spec spec = {0};

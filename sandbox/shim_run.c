@@ -47,6 +47,23 @@ static void take_terminal(int terminal, pid_t group)
     (void)sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
+/* execvp says EACCES for a name that is nowhere when a directory of PATH cannot be searched; a shell says "not found".
+ */
+static int exec_error(const char *name, int error)
+{
+    const char *path = getenv("PATH");
+    if (error != EACCES || strchr(name, '/') || !path)
+        return error;
+    AUTO_FREE char *places = strdup(path);
+    char *more = NULL;
+    for (char *place = places ? strtok_r(places, ":", &more) : NULL; place; place = strtok_r(NULL, ":", &more)) {
+        AUTO_FREE char *file = path_join(place, name);
+        if (file && access(file, F_OK) == 0)
+            return error;
+    }
+    return ENOENT;
+}
+
 /* In the child. Reports the errno of a failed exec through the pipe, which a successful one closes. */
 static _Noreturn void start_command(const struct spec *spec, const struct shim_fds *fds, int report)
 {
@@ -58,7 +75,7 @@ static _Noreturn void start_command(const struct spec *spec, const struct shim_f
     if (!(spec->without & WITHOUT(DESCRIPTORS)))
         (void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_FLAG);
     execvp(spec->argv[0], spec->argv);
-    int error = errno;
+    int error = exec_error(spec->argv[0], errno);
     ssize_t done = write(report, &error, sizeof error);
     _exit(done == (ssize_t)sizeof error ? EXIT_NOT_EXECUTABLE : EXIT_NOT_FOUND);
 }
@@ -138,6 +155,9 @@ int shim_run(const struct spec *spec, const struct shim_fds *fds)
     sigaddset(&child, SIGCHLD);
     AUTO_FD int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     struct init init = {.spec = spec, .fds = fds};
+    struct pollfd control = {.fd = fds->control, .events = POLLIN};
+    if (poll(&control, 1, 0) > 0 && (control.revents & POLLHUP))
+        return 125; /* the executor is gone already */
     if (signals < 0 || pipe2(report, O_CLOEXEC) != 0 || (init.command = fork()) < 0) {
         shim_event(fds->events, EVENT_FAILED, QS_IO, "cannot start a process inside");
         return 125;

@@ -17,7 +17,8 @@ struct state_place {
     uid_t uid;
 };
 
-/* root (may be NULL) counts only where it is the runner's own: a plain user's state cannot lie in a directory of root's. */
+/* root (may be NULL) counts only where it is the runner's own: a plain user's state cannot lie in a directory of
+ * root's. */
 struct state_place state_place_of(const char *home, const char *root, uid_t uid);
 
 /*

@@ -139,8 +139,7 @@ enum qs_status sweep_begin(const struct options *options, const struct context *
 {
     struct sweep sweep = {.lock = -1, .pending = -1};
     if (context->plan.writable) {
-        sweep.place =
-            (struct state_place){.home = context->facts.home.path, .root = options->root, .uid = context->facts.uid};
+        sweep.place = state_place_of(context->facts.home.path, options->root, context->facts.uid);
         state_workspace_name(context->facts.roots[0].place.path, sweep.name);
         enum qs_status status = enter(context, &sweep, err);
         if (status != QS_OK) {
