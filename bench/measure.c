@@ -113,8 +113,11 @@ static json_t *child(json_t *list, const char *name)
 {
     size_t i = 0;
     json_t *item = NULL;
-    json_array_foreach(list, i,
-                       item) if (strcmp(json_string_value(json_object_get(item, "name")), name) == 0) return item;
+    json_array_foreach(list, i, item)
+    {
+        if (strcmp(json_string_value(json_object_get(item, "name")), name) == 0)
+            return item;
+    }
     return NULL;
 }
 

@@ -18,7 +18,10 @@ size_t plain_json_read(const char *file, const char *group)
     const char *key = NULL;
     json_t *value = NULL;
     size_t seen = 0;
-    json_object_foreach(found, key, value) seen += key[0] != '\0' && value != NULL;
+    json_object_foreach(found, key, value)
+    {
+        seen += key[0] != '\0' && value != NULL;
+    }
     json_decref(root);
     return seen;
 }

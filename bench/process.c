@@ -20,6 +20,7 @@ static void run_to(struct process *p, int out_fd)
 {
     posix_spawn_file_actions_t actions;
     pid_t pid = 0;
+    char *const *argv = (char *const *)(p->list ? p->list : p->args);
     must(posix_spawn_file_actions_init(&actions), "spawn", p->file);
     if (out_fd >= 0)
         must(posix_spawn_file_actions_adddup2(&actions, out_fd, 1), "spawn", p->file);
@@ -28,8 +29,7 @@ static void run_to(struct process *p, int out_fd)
     must(posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0), "spawn", p->file);
     if (p->cwd)
         must(posix_spawn_file_actions_addchdir_np(&actions, p->cwd), "spawn", p->file);
-    must(posix_spawn(&pid, p->file, &actions, NULL, (char *const *)p->args, (char *const *)p->environment), "spawn",
-         p->file);
+    must(posix_spawn(&pid, p->file, &actions, NULL, argv, (char *const *)p->environment), "spawn", p->file);
     (void)posix_spawn_file_actions_destroy(&actions);
     int status = 0;
     struct rusage usage;

@@ -10,7 +10,8 @@
 struct process {
     const char *file; /* absolute */
     const char *args[PROCESS_ARGS_MAX];
-    const char *cwd; /* NULL: as it is */
+    const char *const *list; /* instead of args where there are more */
+    const char *cwd;         /* NULL: as it is */
     const char *const *environment;
     long peak_kib; /* out: the largest resident set of the last run */
 };

@@ -59,12 +59,24 @@ static void print_curves(const struct bench *bench, FILE *out)
         json_array_foreach(json_object_get(curve, "series"), s, series)
         {
             (void)fprintf(out, "  %-28s", text(series, "name"));
-            json_array_foreach(json_object_get(series, "points"), p, point)(void)
-                fprintf(out, " %7.0f: %-11.2f", json_number_value(json_array_get(point, 0)),
-                        json_number_value(json_array_get(point, 1)));
+            json_array_foreach(json_object_get(series, "points"), p, point)
+            {
+                (void)fprintf(out, " %7.0f: %-11.2f", json_number_value(json_array_get(point, 0)),
+                              json_number_value(json_array_get(point, 1)));
+            }
             (void)fprintf(out, "\n");
         }
     }
+}
+
+/* Of another process only the flushes are known. */
+static void print_count(const json_t *row, FILE *out)
+{
+    (void)fprintf(out, "%-50s %-50s %8.0f", text(row, "name"), text(row, "of"), number(row, "flushes"));
+    if (json_is_number(json_object_get(row, "bytes")))
+        (void)fprintf(out, " %8.0f %10.0f\n", number(row, "writes"), number(row, "bytes"));
+    else
+        (void)fprintf(out, " %8s %10s\n", "-", "-");
 }
 
 void report_table(const struct bench *bench, FILE *out)
@@ -74,11 +86,14 @@ void report_table(const struct bench *bench, FILE *out)
     print_rows(bench, out);
     print_curves(bench, out);
     (void)fprintf(out, "\n%-50s %-50s %8s %8s %10s\n", "counted", "of", "flushes", "writes", "bytes");
-    json_array_foreach(bench->counts, i, row)(void)
-        fprintf(out, "%-50s %-50s %8.0f %8.0f %10.0f\n", text(row, "name"), text(row, "of"), number(row, "flushes"),
-                number(row, "writes"), number(row, "bytes"));
-    json_array_foreach(bench->skipped, i, row)(void)
-        fprintf(out, "\nskipped: %s: %s\n", text(row, "name"), text(row, "reason"));
+    json_array_foreach(bench->counts, i, row)
+    {
+        print_count(row, out);
+    }
+    json_array_foreach(bench->skipped, i, row)
+    {
+        (void)fprintf(out, "\nskipped: %s: %s\n", text(row, "name"), text(row, "reason"));
+    }
 }
 
 unsigned report_above(const struct bench *bench, FILE *out)

@@ -101,7 +101,10 @@ static void ratios(const struct bench *bench, FILE *out)
         label(out, ratio_x(ticks[t].at), 14, "middle", ticks[t].name);
         line(out, ratio_x(ticks[t].at), 20, ratio_x(ticks[t].at), height, "#dddddd", 1);
     }
-    json_array_foreach(bench->results, i, row) ratio_row(out, row, 22 + (double)i * BAR_HEIGHT);
+    json_array_foreach(bench->results, i, row)
+    {
+        ratio_row(out, row, 22 + (double)i * BAR_HEIGHT);
+    }
     (void)fprintf(out, "</svg>\n");
 }
 
@@ -180,13 +183,18 @@ static void one_series(FILE *out, const struct axes *a, const json_t *series, si
     size_t p = 0;
     json_t *point = NULL;
     (void)fprintf(out, "<polyline fill='none' stroke='%s' stroke-width='2' points='", color);
-    json_array_foreach(points, p, point)(void)
-        fprintf(out, "%.1f,%.1f ", plot_x(a, json_number_value(json_array_get(point, 0))),
-                plot_y(a, json_number_value(json_array_get(point, 1))));
+    json_array_foreach(points, p, point)
+    {
+        (void)fprintf(out, "%.1f,%.1f ", plot_x(a, json_number_value(json_array_get(point, 0))),
+                      plot_y(a, json_number_value(json_array_get(point, 1))));
+    }
     (void)fprintf(out, "'/>\n");
-    json_array_foreach(points, p, point)(void) fprintf(out, "<circle r='3' fill='%s' cx='%.1f' cy='%.1f'/>", color,
-                                                       plot_x(a, json_number_value(json_array_get(point, 0))),
-                                                       plot_y(a, json_number_value(json_array_get(point, 1))));
+    json_array_foreach(points, p, point)
+    {
+        (void)fprintf(out, "<circle r='3' fill='%s' cx='%.1f' cy='%.1f'/>", color,
+                      plot_x(a, json_number_value(json_array_get(point, 0))),
+                      plot_y(a, json_number_value(json_array_get(point, 1))));
+    }
     (void)fprintf(out, "<text x='%.1f' y='%.1f' fill='%s'>", PLOT_EDGE + 170 * (double)index, 14.0, color);
     escaped(out, text_of(series, "name"));
     (void)fprintf(out, "</text>\n");
@@ -204,7 +212,10 @@ static void curves(const struct bench *bench, FILE *out)
         escaped(out, text_of(curve, "name"));
         (void)fprintf(out, "</b><br><svg width='%.0f' height='%.0f'>\n", PLOT_WIDTH, PLOT_HEIGHT);
         grid(out, &a);
-        json_array_foreach(json_object_get(curve, "series"), s, series) one_series(out, &a, series, s);
+        json_array_foreach(json_object_get(curve, "series"), s, series)
+        {
+            one_series(out, &a, series, s);
+        }
         label(out, PLOT_WIDTH / 2, PLOT_HEIGHT - 6, "middle", text_of(curve, "x"));
         (void)fprintf(out, "</svg></div>\n");
     }
@@ -224,8 +235,11 @@ static void counts(const struct bench *bench, FILE *out)
         escaped(out, text_of(row, "name"));
         (void)fprintf(out, "<td>");
         escaped(out, text_of(row, "of"));
-        (void)fprintf(out, "<td class='n'>%.0f<td class='n'>%.0f<td class='n'>%.0f\n", number_of(row, "flushes"),
-                      number_of(row, "writes"), number_of(row, "bytes"));
+        (void)fprintf(out, "<td class='n'>%.0f", number_of(row, "flushes"));
+        if (json_is_number(json_object_get(row, "bytes"))) /* of another process only the flushes are known */
+            (void)fprintf(out, "<td class='n'>%.0f<td class='n'>%.0f", number_of(row, "writes"),
+                          number_of(row, "bytes"));
+        (void)fprintf(out, "\n");
     }
     (void)fprintf(out, "</table>\n");
 }

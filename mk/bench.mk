@@ -3,9 +3,9 @@
 BENCH_BIN   := $(OUT)/bench/qsbench
 BENCH_FLAGS := --out $(OUT)/bench --bin $(OUT)/bin $(if $(QUICK),--quick) $(if $(STRICT),--strict)
 
-$(BENCH_BIN): $(call obj,$(BENCH_SRC)) $(INTERNAL)
+$(BENCH_BIN): $(call obj,$(BENCH_SRC)) $(SANDBOX_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) -lsqlite3 -lm
+	$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) -lsqlite3 -lm
 
 .PHONY: bench
 bench: ## speed, side by side: a table, build/bench/bench.json and index.html (QUICK=1: short)
