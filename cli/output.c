@@ -209,7 +209,11 @@ void report_error(const struct cli *cli, const struct qs_error *err)
         report_json(err, advice);
         return;
     }
-    buf_printf(&text, "qsettings: %s: ", qs_status_name(err->status));
+    const char *kind = qs_status_name(err->status);
+    size_t len = strlen(kind);
+    buf_add_str(&text, "qsettings: ");
+    if (strncmp(err->message, kind, len) != 0 || err->message[len] != ':') /* "no policy: no policy: ..." */
+        buf_printf(&text, "%s: ", kind);
     error_what(err, &text);
     error_where(err, &text);
     if (advice)

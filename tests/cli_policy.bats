@@ -49,6 +49,7 @@ teardown() {
     quietly --system init
     qs policy
     refused 4
+    [[ $stderr == "qsettings: no policy: every store"* ]] || show
     qs policy --json
     [ "$status" -eq 4 ]
     json .status '"none"'
