@@ -40,7 +40,7 @@ names() {
         [ -n "$(find "fuzz/corpus/$name" -type f)" ]
         [ "$(find "fuzz/corpus/$name" -type f | wc -l)" -le 200 ]
         [ "$(du -sb "fuzz/corpus/$name" | cut -f1)" -le 400000 ]
-        grep -qE "^$name +[a-z]" fuzz/targets
+        grep -qE "^$name +[a-z-]" fuzz/targets
         count=$((count + 1))
     done
     [ "$count" -gt 0 ]
@@ -53,7 +53,7 @@ names() {
     done
     local file
     for file in $(sed 's/#.*//' fuzz/targets | awk 'NF {$1 = ""; print}'); do
-        [ -e "$file" ]
+        [ "$file" = - ] || [ -e "$file" ]
     done
 }
 
