@@ -12,6 +12,7 @@ DATADIR   ?= $(PREFIX)/share
 
 # ---- build kinds: make KIND=release|clang|asan|tsan|cover|fuzz ----
 KIND ?= release
+JOBS := $(shell nproc 2>/dev/null || echo 1)
 ifeq ($(KIND),release)
 OUT := build
 else
@@ -83,15 +84,25 @@ PRELOADS := $(patsubst tests/preload/%.c,$(OUT)/tests/%.so,$(PRELOAD_SRC))
 .PHONY: all
 all: $(BINS) $(LIBFILES) ## build programs and library (the default)
 
-# ---- rules ----
+# ---- rules ---- (make V=1 shows whole commands)
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-5s %s\n'
+endif
+
 $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(say) CC $@
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 define archive
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $^
+	$(say) AR $@
+	$(Q)ar rcs $@ $^
 endef
 $(INTERNAL): $(LIB_OBJ)
 	$(archive)
@@ -106,40 +117,49 @@ $(SUPPORT_LIB): $(call obj,$(SUPPORT_SRC))
 
 $(OUT)/bin/qsettings: $(OBJ)/cli/main.o $(CLI_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS)
 $(OUT)/bin/qsandbox: $(OBJ)/sandbox/main.o $(SANDBOX_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_sandbox)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_sandbox)
 $(OUT)/bin/qstress: $(OBJ)/stress/main.o $(STRESS_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_stress)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_stress)
 
 $(SHARED): $(LIB_OBJ) libqsettings.map
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,libqsettings.so.$(SOVERSION) -Wl,--version-script=libqsettings.map \
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,libqsettings.so.$(SOVERSION) -Wl,--version-script=libqsettings.map \
 	  -o $@ $(LIB_OBJ) $(LIBS)
 $(OUT)/lib/libqsettings.so.$(SOVERSION): $(SHARED)
-	ln -sf $(notdir $<) $@
+	$(Q)ln -sf $(notdir $<) $@
 $(OUT)/lib/libqsettings.so: $(OUT)/lib/libqsettings.so.$(SOVERSION)
-	ln -sf $(notdir $<) $@
+	$(Q)ln -sf $(notdir $<) $@
 # In the archive too, only the public names are global.
 $(OUT)/lib/libqsettings.a: $(LIB_OBJ)
 	@mkdir -p $(@D)
-	ld -r -o $(OBJ)/libqsettings.o $^
-	objcopy --localize-hidden $(OBJ)/libqsettings.o
+	$(say) LD $@
+	$(Q)ld -r -o $(OBJ)/libqsettings.o $^
+	$(Q)objcopy --localize-hidden $(OBJ)/libqsettings.o
 	@rm -f $@
-	ar rcs $@ $(OBJ)/libqsettings.o
+	$(say) AR $@
+	$(Q)ar rcs $@ $(OBJ)/libqsettings.o
 $(OUT)/lib/pkgconfig/qsettings.pc: qsettings.pc.in Makefile
 	@mkdir -p $(@D)
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' $< > $@
+	$(say) GEN $@
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' $< > $@
 
 # Tests see the inside: they link the objects, not the shared library (which test_abi and the examples use).
 $(OUT)/tests/%: $(OBJ)/tests/%.o $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) $(LIBS_stress) -lcmocka -ldl
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) $(LIBS_stress) -lcmocka -ldl
 $(OUT)/tests/%.so: tests/preload/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -shared -fPIC -o $@ $< -ldl
+	$(say) LINK $@
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -shared -fPIC -o $@ $< -ldl
 
 .PHONY: tests
 tests: all $(TESTS) $(PRELOADS) ## build the tests without running them
@@ -154,6 +174,7 @@ deps: ## install what is missing through apt, or print the command
 .PHONY: check
 check: ## all tests (installs what is missing)
 	@sh tools/deps.sh
+	@$(MAKE) --no-print-directory -j$(JOBS) tests
 	@$(MAKE) --no-print-directory check-built
 
 .PHONY: check-built
@@ -163,7 +184,7 @@ check-built: tests
 .PHONY: demo
 demo: ## build, and show the main job on a scratch store
 	@sh tools/deps.sh
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@bash tools/demo.sh $(OUT)
 
 .PHONY: clean
