@@ -80,7 +80,7 @@ all_survive() {
 }
 
 @test "a disk that ignores flushes is caught, though the store is right" {
-    cut_power 1 --fs ext4 --commits 10 --max-states 200 --drop-flush 2
+    cut_power 1 --fs ext4 --commits 14 --max-states 260 --drop-flush 3
     jq -e '.damaged + .lost + .absent + .torn > 0' "$out"
 }
 

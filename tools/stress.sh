@@ -101,7 +101,7 @@ powercut() {
             row clean powercut qsettings "$fs, $workload" .states "$bad" --fs "$fs" --workload "$workload" \
                 --max-states "$states" "${common[@]}"
         done
-        row bad powercut qsettings "$fs, flushes dropped" .states "$bad" --fs "$fs" --drop-flush 2 \
+        row bad powercut qsettings "$fs, flushes dropped" .states "$bad" --fs "$fs" --drop-flush 3 \
             --max-states $((states / 4 + 1)) "${common[@]}"
         for backend in rename-over in-place rename-away copy-backup; do
             row bad powercut "$backend" "$fs, no fsync" .states "$bad" --fs "$fs" --backend "$backend" \
