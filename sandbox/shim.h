@@ -25,11 +25,14 @@ int shim_main(int argc, char **argv);
  * Errors: QS_CONFLICT (something is no longer what was planned), QS_IO (the kernel refused). */
 enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err) QS_MUST_USE;
 
-/* A new session keyring, no further user namespaces, no capabilities, no new privileges, Landlock, limits, and last the
- * system call filter. Errors: QS_IO (the kernel refused), QS_CONFLICT (a check afterwards failed). */
+/* A new session keyring, no further user namespaces, no capabilities, no new privileges, Landlock, and last the system
+ * call filter. Errors: QS_IO (the kernel refused), QS_CONFLICT (a check afterwards failed). */
 enum qs_status shim_close_userns(const struct spec *spec, struct qs_error *err) QS_MUST_USE;
 enum qs_status shim_confine(const struct spec *spec, struct qs_error *err) QS_MUST_USE;
 enum qs_status shim_landlock(const struct spec *spec, struct qs_error *err) QS_MUST_USE;
+
+/* The limits of the policy, and no core dumps; in the command's own process, so that PID 1 is not bound by them. */
+enum qs_status shim_limits(const struct spec *spec, struct qs_error *err) QS_MUST_USE;
 
 struct shim_fds {
     int events, control, error, terminal; /* terminal: -1 where none is handed over */

@@ -75,7 +75,7 @@ static enum qs_status limit(int resource, const char *name, uint64_t value, stru
     return QS_OK;
 }
 
-static enum qs_status set_limits(const struct spec *spec, struct qs_error *err)
+enum qs_status shim_limits(const struct spec *spec, struct qs_error *err)
 {
     struct rlimit none = {0};
     if (setrlimit(RLIMIT_CORE, &none) != 0) /* a core pattern's handler runs outside, on the host */
@@ -114,8 +114,8 @@ enum qs_status shim_confine(const struct spec *spec, struct qs_error *err)
     /* The caller's session keyring holds keys that mounts cannot hide. A kernel without keyrings says ENOSYS. */
     if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
         return error_sys(err, QS_IO, errno, "cannot leave the caller's session keyring");
-    enum qs_status status = set_limits(spec, err);
-    if (status == QS_OK && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    enum qs_status status = QS_OK;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         status = error_sys(err, QS_IO, errno, "cannot give up new privileges");
     if (status == QS_OK && !without(spec, WITHOUT(LANDLOCK)))
         status = shim_landlock(spec, err);

@@ -21,6 +21,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#define SHIM_FAILED              125
+#define TOLD_ALREADY             (-1) /* instead of an errno: the child has sent its event */
 #define EXIT_NOT_FOUND           127
 #define EXIT_NOT_EXECUTABLE      126
 #define CLOSE_RANGE_CLOEXEC_FLAG 4u /* linux/close_range.h */
@@ -72,6 +74,12 @@ static _Noreturn void start_command(const struct spec *spec, const struct shim_f
         take_terminal(fds->terminal, getpid());
     }
     default_signals();
+    struct qs_error err = {0};
+    const int told = TOLD_ALREADY;
+    if (shim_limits(spec, &err) != QS_OK) {
+        shim_event(fds->events, EVENT_FAILED, err.status, err.message);
+        _exit(write(report, &told, sizeof told) == (ssize_t)sizeof told ? SHIM_FAILED : EXIT_NOT_FOUND);
+    }
     if (!(spec->without & WITHOUT(DESCRIPTORS)))
         (void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_FLAG);
     execvp(spec->argv[0], spec->argv);
@@ -157,16 +165,18 @@ int shim_run(const struct spec *spec, const struct shim_fds *fds)
     struct init init = {.spec = spec, .fds = fds};
     struct pollfd control = {.fd = fds->control, .events = POLLIN};
     if (poll(&control, 1, 0) > 0 && (control.revents & POLLHUP))
-        return 125; /* the executor is gone already */
+        return SHIM_FAILED; /* the executor is gone already */
     if (signals < 0 || pipe2(report, O_CLOEXEC) != 0 || (init.command = fork()) < 0) {
         shim_event(fds->events, EVENT_FAILED, QS_IO, "cannot start a process inside");
-        return 125;
+        return SHIM_FAILED;
     }
     if (init.command == 0)
         start_command(spec, fds, report[1]);
     (void)close(report[1]);
     int error = 0;
     if (read(report[0], &error, sizeof error) == (ssize_t)sizeof error) {
+        if (error == TOLD_ALREADY)
+            return SHIM_FAILED;
         shim_event(fds->events, EVENT_NOT_RUN, error, spec->argv[0]);
         return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
     }
