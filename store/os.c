@@ -165,6 +165,12 @@ int os_fsync(int fd)
     return rc;
 }
 
+int os_fsync_dir(int dir_fd)
+{
+    AUTO_FD int fd = os_open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
+    return fd < 0 ? -1 : os_fsync(fd);
+}
+
 int os_fdatasync(int fd)
 {
     int rc;

@@ -55,6 +55,7 @@ int os_pwrite_full(int fd, const void *buf, size_t len, off_t at);
 int os_write_full(int fd, const void *buf, size_t len);
 int os_fsync(int fd);
 int os_fdatasync(int fd);
+int os_fsync_dir(int dir_fd); /* a directory that may be open with O_PATH */
 
 /* Reads a whole descriptor to its end into heap memory (zero-terminated), QS_INVALID above max_bytes. */
 enum qs_status os_read_all(int fd, const char *name, size_t max_bytes, char **ret_data, size_t *ret_len,

@@ -337,41 +337,46 @@ enum qs_status place_open_dir(const struct place *place, int *ret_fd, struct qs_
 
 /* ---- the parent, made where it is missing ---- */
 
+/* Makes one directory whose parent exists, durably. One that somebody else made meanwhile is left as it is. */
+static enum qs_status make_dir(const struct place *place, const char *path, struct qs_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    AUTO_FREE char *above = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+    AUTO_FD int above_fd = -1;
+    AUTO_FD int fd = -1;
+    if (!above)
+        return error_set(err, QS_IO, "no memory");
+    enum qs_status status = open_path(place, above, false, &above_fd, err);
+    if (status)
+        return status;
+    if (qs_os->mkdirat(above_fd, slash + 1, 0700))
+        return errno == EEXIST ? QS_OK : error_sys(err, QS_IO, errno, "%s cannot be created", path);
+    fd = os_open_at(above_fd, slash + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_BENEATH);
+    if (fd < 0 || qs_os->fchmod(fd, place_dir_mode(place)) || os_fsync(fd) || os_fsync_dir(above_fd))
+        return error_sys(err, QS_IO, errno, "%s cannot be made durable", path);
+    return QS_OK;
+}
+
+/* Makes what is missing of parent, from the top down. */
 static enum qs_status make_dirs(const struct place *place, const char *parent, struct qs_error *err)
 {
     AUTO_FREE char *path = strdup(parent);
-    if (!path)
-        return error_set(err, QS_IO, "no memory");
-    for (char *at = path + 1;; at++) {
-        if (*at != '/' && *at)
-            continue;
+    enum qs_status status = path ? QS_OK : error_set(err, QS_IO, "no memory");
+    for (char *at = path; !status && at && *at;) {
+        at = strchrnul(at + 1, '/');
         char kept = *at;
-        *at = '\0';
         int fd = -1;
-        enum qs_status status = open_path(place, path, false, &fd, err);
-        if (status == QS_ABSENT) {
-            char *slash = strrchr(path, '/');
-            AUTO_FREE char *above = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-            AUTO_FD int above_fd = -1;
-            if (!above)
-                return error_set(err, QS_IO, "no memory");
-            status = open_path(place, above, false, &above_fd, err);
-            mode_t mode = place_dir_mode(place);
-            if (!status && qs_os->mkdirat(above_fd, slash + 1, 0700) && errno != EEXIST)
-                status = error_sys(err, QS_IO, errno, "%s cannot be created", path);
-            if (!status)
-                status = open_path(place, path, false, &fd, err);
-            AUTO_FD int made = status ? -1 : os_open_at(fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
-            AUTO_FD int up = status ? -1 : os_open_at(above_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
-            if (!status && (made < 0 || up < 0 || qs_os->fchmod(made, mode) || os_fsync(made) || os_fsync(up)))
-                status = error_sys(err, QS_IO, errno, "%s cannot be made durable", path);
-        }
+        *at = '\0';
+        status = open_path(place, path, false, &fd, NULL);
+        if (status == QS_ABSENT)
+            status = make_dir(place, path, err);
+        else if (status)
+            status = open_path(place, path, false, &fd, err); /* again, for its message */
         if (fd >= 0)
-            close(fd);
+            (void)close(fd);
         *at = kept;
-        if (status || !kept)
-            return status;
     }
+    return status;
 }
 
 enum qs_status place_open_parent(const struct place *place, bool create, int *ret_fd, struct qs_error *err)

@@ -109,21 +109,15 @@ static enum qs_status finish_file(const struct place *place, int dir_fd, int fd,
     return QS_OK;
 }
 
-static enum qs_status flush_dir(int dir_fd, struct qs_error *err)
-{
-    AUTO_FD int fd = os_open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0); /* dir_fd is O_PATH */
-    if (fd < 0 || os_fsync(fd))
-        return error_sys(err, QS_IO, errno, "the store's directory cannot be flushed");
-    return QS_OK;
-}
-
 static enum qs_status swap_in(int dir_fd, const char *keep_aside, struct qs_error *err)
 {
     if (keep_aside && qs_os->linkat(dir_fd, PLACE_DATA_FILE, dir_fd, keep_aside, 0))
         return error_sys(err, QS_IO, errno, "the former file cannot be kept as %s", keep_aside);
     if (qs_os->renameat2(dir_fd, PLACE_TEMP_FILE, dir_fd, PLACE_DATA_FILE, 0))
         return error_sys(err, QS_IO, errno, "the new store cannot be put in place");
-    return flush_dir(dir_fd, err);
+    if (os_fsync_dir(dir_fd))
+        return error_sys(err, QS_IO, errno, "the store's directory cannot be flushed");
+    return QS_OK;
 }
 
 enum qs_status build_replace(const struct place *place, struct hold *hold, struct build *build, const char *keep_aside,

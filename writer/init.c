@@ -25,8 +25,7 @@ static const char *base_name(const struct place *place)
 
 static enum qs_status flush_dir(int dir_fd, struct qs_error *err)
 {
-    AUTO_FD int fd = os_open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
-    if (fd < 0 || os_fsync(fd))
+    if (os_fsync_dir(dir_fd))
         return error_sys(err, QS_IO, errno, "the directory of the scopes cannot be flushed");
     return QS_OK;
 }
