@@ -93,6 +93,8 @@ Q := @
 say = @printf '  %-5s %s\n'
 endif
 
+.SECONDARY: # keep the objects that only a chain of rules names
+
 $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
 	$(say) CC $@

@@ -5,7 +5,8 @@ BENCH_FLAGS := --out $(OUT)/bench --bin $(OUT)/bin $(if $(QUICK),--quick) $(if $
 
 $(BENCH_BIN): $(call obj,$(BENCH_SRC)) $(SANDBOX_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) -lsqlite3 -lm
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) -lsqlite3 -lm
 
 .PHONY: bench
 bench: ## speed, side by side: a table, build/bench/bench.json and index.html (QUICK=1: short)

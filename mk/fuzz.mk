@@ -20,10 +20,12 @@ $(FUZZ_LIB): $(call obj,$(FUZZ_HELP))
 # Both programs see what the tests see.
 $(OUT)/tests/replay/%: $(OBJ)/fuzz/fuzz_%.o $(OBJ)/fuzz/replay.o $(FUZZ_LINKED)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(FUZZ_LIBS)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(FUZZ_LIBS)
 $(OUT)/bin/fuzz_%: $(OBJ)/fuzz/fuzz_%.o $(FUZZ_LINKED)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
 
 tests: $(REPLAYS)
 

@@ -4,7 +4,8 @@ SCHEMA_MAN := $(OUT)/tools/schema-man
 
 $(SCHEMA_MAN): $(OBJ)/tools/schema_man.o $(INTERNAL)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 tests: $(SCHEMA_MAN)
 
