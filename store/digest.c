@@ -57,6 +57,18 @@ void digest_add_field(struct digest *digest, const void *data, size_t len)
     digest_add(digest, data, len);
 }
 
+void digest_save(struct digest *digest, struct digest_state *ret_state)
+{
+    hash_gathered(digest);
+    ret_state->hash = digest->state;
+}
+
+void digest_resume(struct digest *digest, const struct digest_state *state)
+{
+    digest->state = state->hash;
+    digest->gathered = 0;
+}
+
 void digest_finish(struct digest *digest, uint8_t out[QS_DIGEST_BYTES])
 {
     hash_gathered(digest);

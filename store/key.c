@@ -9,15 +9,6 @@
 
 #include <string.h>
 
-int key_compare(const void *a, size_t a_len, const void *b, size_t b_len)
-{
-    size_t common = a_len < b_len ? a_len : b_len;
-    int order = common ? memcmp(a, b, common) : 0;
-    if (order)
-        return order;
-    return (a_len > b_len) - (a_len < b_len);
-}
-
 bool key_covers(const void *prefix, size_t prefix_len, const void *key, size_t key_len)
 {
     if (!prefix_len)

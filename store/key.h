@@ -6,9 +6,15 @@
 #include "qsettings/key.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* The store's order: bytewise, the shorter first (LMDB's default). */
-int key_compare(const void *a, size_t a_len, const void *b, size_t b_len);
+static inline int key_compare(const void *a, size_t a_len, const void *b, size_t b_len)
+{
+    size_t common = a_len < b_len ? a_len : b_len;
+    int order = common ? memcmp(a, b, common) : 0;
+    return order ? order : (a_len > b_len) - (a_len < b_len);
+}
 
 /* Is key equal to prefix, or below it (prefix + zero byte + more)? The root (len 0) covers everything. */
 bool key_covers(const void *prefix, size_t prefix_len, const void *key, size_t key_len);

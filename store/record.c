@@ -72,17 +72,65 @@ enum qs_status record_decode(const void *data, size_t len, struct record *ret_re
     return QS_OK;
 }
 
+static void add_entries(struct digest *digest, const struct entry_list *area, size_t from, size_t end)
+{
+    for (size_t i = from; i < end; i++) {
+        const struct leaf *leaf = &area->items[i];
+        digest_add_field(digest, leaf->key.data, leaf->key.len);
+        digest_add_field(digest, leaf->value.data, leaf->value.len);
+    }
+}
+
+static void add_areas_after_settings(struct digest *digest, const struct entry_list areas[AREA_COUNT])
+{
+    for (int area = AREA_SETTINGS + 1; area < AREA_COUNT; area++) {
+        digest_add_u64(digest, areas[area].count);
+        add_entries(digest, &areas[area], 0, areas[area].count);
+    }
+}
+
 void record_content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES])
 {
     struct digest digest;
     digest_init(&digest);
-    for (int area = 0; area < AREA_COUNT; area++) {
-        digest_add_u64(&digest, areas[area].count);
-        for (size_t i = 0; i < areas[area].count; i++) {
-            const struct leaf *leaf = &areas[area].items[i];
-            digest_add_field(&digest, leaf->key.data, leaf->key.len);
-            digest_add_field(&digest, leaf->value.data, leaf->value.len);
-        }
+    digest_add_u64(&digest, areas[AREA_SETTINGS].count);
+    add_entries(&digest, &areas[AREA_SETTINGS], 0, areas[AREA_SETTINGS].count);
+    add_areas_after_settings(&digest, areas);
+    digest_finish(&digest, out);
+}
+
+void record_content_digest_marked(const struct entry_list areas[AREA_COUNT], struct content_marks *marks,
+                                  uint8_t out[QS_DIGEST_BYTES])
+{
+    const struct entry_list *settings = &areas[AREA_SETTINGS];
+    struct digest digest;
+    marks->settings = settings->count;
+    marks->step = settings->count / CONTENT_MARKS + 1;
+    digest_init(&digest);
+    digest_add_u64(&digest, settings->count);
+    for (size_t at = 0, mark = 0; mark < CONTENT_MARKS && at < settings->count; mark++) {
+        size_t end = at + marks->step < settings->count ? at + marks->step : settings->count;
+        digest_save(&digest, &marks->states[mark]);
+        add_entries(&digest, settings, at, end);
+        at = end;
     }
+    add_areas_after_settings(&digest, areas);
+    digest_finish(&digest, out);
+}
+
+void record_content_digest_again(const struct entry_list areas[AREA_COUNT], const struct content_marks *marks,
+                                 size_t same, uint8_t out[QS_DIGEST_BYTES])
+{
+    const struct entry_list *settings = &areas[AREA_SETTINGS];
+    struct digest digest;
+    /* The count stands at the beginning: where it is another one, so is every state. */
+    if (!settings->count || settings->count != marks->settings) {
+        record_content_digest(areas, out);
+        return;
+    }
+    size_t mark = (same < settings->count ? same : settings->count - 1) / marks->step;
+    digest_resume(&digest, &marks->states[mark]);
+    add_entries(&digest, settings, mark * marks->step, settings->count);
+    add_areas_after_settings(&digest, areas);
     digest_finish(&digest, out);
 }

@@ -23,6 +23,7 @@
 #define STORE_RECORD_H
 
 #include "qsettings/store.h"
+#include "store/digest.h"
 #include "store/error.h"
 
 #define RECORD_BYTES          200u
@@ -56,5 +57,18 @@ struct entry_list {
     size_t count;
 };
 void record_content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES]);
+
+/* The digest's states on its way through the settings: a writer's next content begins as the last one did, and need not
+ * be hashed from its start. */
+#define CONTENT_MARKS 16u
+struct content_marks {
+    size_t settings, step; /* how many settings there were; a state before each step-th of them */
+    struct digest_state states[CONTENT_MARKS];
+};
+void record_content_digest_marked(const struct entry_list areas[AREA_COUNT], struct content_marks *marks,
+                                  uint8_t out[QS_DIGEST_BYTES]);
+/* The digest of areas whose first `same` settings are those that were marked. */
+void record_content_digest_again(const struct entry_list areas[AREA_COUNT], const struct content_marks *marks,
+                                 size_t same, uint8_t out[QS_DIGEST_BYTES]);
 
 #endif

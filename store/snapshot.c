@@ -34,6 +34,7 @@ void qs_snapshot_unref(struct qs_snapshot *snapshot)
     }
     pager_release(&snapshot->pager);
     free(atomic_load_explicit(&snapshot->index, memory_order_relaxed));
+    free(snapshot->marks);
     free(snapshot);
     errno = saved;
 }

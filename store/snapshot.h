@@ -42,6 +42,7 @@ struct qs_snapshot {
     struct leaves owned[AREA_COUNT];   /* likewise */
     _Atomic(struct key_index *) index; /* made when it pays; lookup.c */
     atomic_uint asked;                 /* lookups without it */
+    struct content_marks *marks;       /* a writer's; NULL where there was no memory */
 };
 
 enum snapshot_flags {

@@ -217,7 +217,12 @@ static enum qs_status walk_all(struct qs_snapshot *s, unsigned flags, tree_visit
     if (status)
         return status;
     uint8_t content[QS_DIGEST_BYTES];
-    record_content_digest(s->areas, content);
+    if (flags & SNAPSHOT_WRITER)
+        s->marks = malloc(sizeof *s->marks);
+    if (s->marks)
+        record_content_digest_marked(s->areas, s->marks, content);
+    else
+        record_content_digest(s->areas, content);
     if (memcmp(content, s->record.content, sizeof content) != 0)
         return error_page(err, -1, "the content does not match its digest");
     status = walk_history(s, flags, history, context, err);

@@ -97,6 +97,20 @@ static enum qs_status check_content(const struct commit *c, struct qs_error *err
     return schema_check_leaves(settings->items, settings->count, NULL, schema_flags_of(c->txn->place.scope), err);
 }
 
+/* Up to the first change the settings are the base's, and so is what their digest begins with. */
+static void content_digest(struct commit *c)
+{
+    const struct qs_txn *txn = c->txn;
+    const struct entry_list *base = &txn->base->areas[AREA_SETTINGS];
+    size_t same = base->count;
+    if (txn->change_count && txn->changes[0].area == QS_AREA_SETTINGS)
+        same = snapshot_find(base, txn->changes[0].key.data, txn->changes[0].key.len);
+    if (same == SIZE_MAX || !txn->base->marks) /* a new key: there is one setting more, or others are gone */
+        record_content_digest(c->content, c->record.content);
+    else
+        record_content_digest_again(c->content, txn->base->marks, same, c->record.content);
+}
+
 static enum qs_status make_record(struct commit *c, const struct qs_commit_options *options, struct qs_error *err)
 {
     const struct record *base = &c->txn->base->record;
@@ -111,7 +125,7 @@ static enum qs_status make_record(struct commit *c, const struct qs_commit_optio
     c->record.history_count = base->history_count + 1;
     for (int i = 0; i < AREA_COUNT; i++)
         c->record.counts[i] = c->content[i].count;
-    record_content_digest(c->content, c->record.content);
+    content_digest(c);
     return record_build(&c->record, base->newest_history, c->txn->action, &actor, options->message, c->txn->changes,
                         c->txn->change_count, &c->chunks, err);
 }

@@ -8,11 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static bool same_directory(int a, int b)
+/* Is what the name leads to the directory open at dir_fd? Whether it can be trusted was looked at before. */
+static bool leads_to(int at_fd, const char *name, int dir_fd)
 {
-    struct stat one, two;
-    return qs_os->fstat(a, &one) == 0 && qs_os->fstat(b, &two) == 0 && one.st_dev == two.st_dev &&
-           one.st_ino == two.st_ino;
+    struct stat ours, named;
+    return qs_os->fstat(dir_fd, &ours) == 0 && qs_os->fstatat(at_fd, name, &named, AT_EMPTY_PATH) == 0 &&
+           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
 /* Under the lock nobody else builds a file here: one that is there was left by a writer that was killed. */
@@ -42,8 +43,9 @@ enum qs_status hold_take(const struct place *place, unsigned wait_ms, struct hol
             status = writer_lock_take(&hold->lock, dir_fd, wait_ms, err);
         if (!status) {
             /* While we waited the store may have been removed and made anew: then the lock is that of a dead one. */
-            status = absent_advice(place, place_open_dir(place, &again, err), err);
-            if (!status && !same_directory(dir_fd, again)) {
+            if (!leads_to(AT_FDCWD, place->dir, dir_fd))
+                status = absent_advice(place, place_open_dir(place, &again, err), err);
+            if (!status && again >= 0 && !leads_to(again, "", dir_fd)) {
                 writer_lock_drop(&hold->lock);
                 continue;
             }
