@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 
 #define ERROR_TEXT_BYTES 400
+#define CHILDREN_MAX     256
 #define KILL_STEP_MS     2000 /* before the next, harsher step */
 #define REAP_STEP_MS     500
 #define REAP_MS          5000 /* for what is left of the namespace after a kill */
@@ -44,6 +45,8 @@ struct run {
     int signals, caller;  /* signalfd; pidfd of the caller, -1 where it cannot be watched */
     uint64_t deadline_ms; /* 0: none */
     bool ending, killed;
+    pid_t foreign[CHILDREN_MAX]; /* children from before the run */
+    size_t foreign_count;
     char error_text[ERROR_TEXT_BYTES];
     size_t error_len;
 };
@@ -75,17 +78,35 @@ static void end_run(struct run *run, int signal)
     run->deadline_ms = now_ms() + (run->result->started ? RUN_GRACE_MS : 0);
 }
 
-/* The children of this process, bubblewrap and what fell to it when bubblewrap was killed, are killed. proc(5). */
+/* The children of this process that this run brought: proc(5), task/children. Those from before (a shell that became
+ * this program may leave some) are not ours to end. A kernel without that file lists none. */
+static size_t new_children(const struct run *run, pid_t *pids, size_t max)
+{
+    char text[8192] = "", *more = NULL;
+    size_t count = 0;
+    AUTO_FD int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+        return 0;
+    for (char *word = strtok_r(text, " ", &more); word && count < max; word = strtok_r(NULL, " ", &more)) {
+        pid_t pid = (pid_t)strtol(word, NULL, 10);
+        bool foreign = false;
+        for (size_t i = 0; i < run->foreign_count; i++)
+            foreign |= run->foreign[i] == pid;
+        if (!foreign)
+            pids[count++] = pid;
+    }
+    return count;
+}
+
+/* bubblewrap, and what fell to this process when bubblewrap was killed. */
 static void kill_children(const struct run *run)
 {
-    char text[4096] = "", *more = NULL;
-    AUTO_FD int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    pid_t pids[CHILDREN_MAX];
+    size_t count = new_children(run, pids, CHILDREN_MAX);
     if (!run->bwrap_ended)
         (void)kill(run->bwrap, SIGKILL);
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
-        return;
-    for (char *pid = strtok_r(text, " ", &more); pid; pid = strtok_r(NULL, " ", &more))
-        (void)kill((pid_t)strtol(pid, NULL, 10), SIGKILL);
+    for (size_t i = 0; i < count; i++)
+        (void)kill(pids[i], SIGKILL);
 }
 
 /* Ends everything. First by closing the pipes: the shim ends, or cannot begin. bubblewrap itself is killed only when
@@ -301,6 +322,7 @@ static void begin(struct run *run, const sigset_t *all)
     run->caller = parent > 1 ? sys_pidfd_open(parent) : -1;
     /* What is left of the namespace when bubblewrap is killed becomes this process's child and can be waited for. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    run->foreign_count = new_children(run, run->foreign, CHILDREN_MAX);
     terminal_open(&run->terminal);
 }
 
@@ -321,16 +343,10 @@ static enum qs_status complete(struct run *run)
 static void reap_all(struct run *run)
 {
     uint64_t until = now_ms() + REAP_MS;
+    pid_t pids[CHILDREN_MAX];
     for (;;) {
-        int status;
-        pid_t pid = waitpid(-1, &status, WNOHANG);
-        if (pid == run->bwrap) {
-            run->bwrap_ended = true;
-            run->result->bwrap_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        }
-        if (pid > 0)
-            continue;
-        if (pid < 0 && errno == ECHILD)
+        reap(run);
+        if (run->bwrap_ended && new_children(run, pids, CHILDREN_MAX) == 0)
             return;
         uint64_t now = now_ms();
         if (now >= until)

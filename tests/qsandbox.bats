@@ -611,6 +611,14 @@ print(os.listdir('/run'), os.listdir('/run/qsandbox-test.$$'))"
     done
 }
 
+@test "children that the executor found are neither waited for nor killed" {
+    mark=9$RANDOM$RANDOM
+    run as ann sh -c "cd $(ws ann); sleep $mark >/dev/null 2>&1 3>&- & echo \$!; exec $qsandbox --root $base/root run -- true"
+    [ "$status" -eq 0 ]
+    running $mark
+    kill "$output"
+}
+
 @test "the end of the caller ends the run" {
     mark=9$RANDOM$RANDOM
     rm -f "$(ws ann)/caller"
