@@ -89,13 +89,7 @@ void fixture_fill(struct fixture *f)
     struct qs_error err = {0};
     fill_once(f);
     must(qs_store_compact(f->store, QS_DEFAULT_WAIT_MS, &err), &err); /* small again; what follows frees pages */
-    for (int i = 0; i < 2; i++) {
-        char key[64];
-        char json[32];
-        (void)snprintf(key, sizeof key, "group%d.setting%03d", (i * 10) % 7, i * 10);
-        (void)snprintf(json, sizeof json, "%d", i);
-        fixture_set(f, key, json);
-    }
+    fixture_set(f, "group0.setting000", "0");
 }
 
 struct qs_snapshot *fixture_read(struct fixture *f)

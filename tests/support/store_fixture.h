@@ -23,7 +23,7 @@ void fixture_release(struct fixture *f); /* removes the directory */
 /* One transaction that sets key to json. Fails the test on an error. */
 void fixture_set(struct fixture *f, const char *key, const char *json);
 
-/* A store of some 64 KiB: about 60 settings, one with overflow pages, locks, flags, free pages, four generations. */
+/* A store of some 64 KiB: about 60 settings, one with overflow pages, locks, flags, free pages, three generations. */
 void fixture_fill(struct fixture *f);
 
 struct qs_snapshot *fixture_read(struct fixture *f); /* fails the test on an error */
