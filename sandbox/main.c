@@ -3,6 +3,7 @@
 #include "sandbox/sandbox.h"
 
 #include "qsettings/version.h"
+#include "sandbox/battery_inside.h"
 #include "sandbox/shim.h"
 
 #include <stdio.h>
@@ -17,6 +18,8 @@ static const struct command commands[] = {
      OPTION_NARROW, true, cmd_session},
     {"inspect", "[--workspace DIR] [--cwd DIR] [--json]", "say what a run would be, and which barriers hold",
      OPTION_PLACE | OPTION_NARROW | OPTION_JSON, false, cmd_inspect},
+    {"verify", "[--workspace DIR] [--json]", "try every way out of the sandbox, and say what held",
+     OPTION_PLACE | OPTION_NARROW | OPTION_JSON, false, cmd_verify},
     {"audit", "[--verify] [--json]", "show the journal of runs, or check its chain", OPTION_VERIFY | OPTION_JSON, false,
      cmd_audit},
     {"caches", "[--workspace DIR] --clear", "remove a workspace's private caches", OPTION_PLACE | OPTION_CLEAR, false,
@@ -60,6 +63,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--inner") == 0)
         return shim_main(argc - 2, argv + 2);
+    if (argc > 1 && strcmp(argv[1], "--battery") == 0)
+        return inside_main(argc - 2, argv + 2);
     const char *root = NULL;
     int at = 1;
     if (at + 1 < argc && strcmp(argv[at], "--root") == 0) {

@@ -48,6 +48,7 @@ enum {
 int cmd_run(const struct options *options);
 int cmd_session(const struct options *options);
 int cmd_inspect(const struct options *options);
+int cmd_verify(const struct options *options);
 int cmd_caches(const struct options *options);
 int cmd_audit(const struct options *options);
 

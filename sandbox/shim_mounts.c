@@ -109,6 +109,26 @@ static enum qs_status mask(const struct spec_mount *mount, int target, struct ma
 
 /* ---- the plan's mounts ---- */
 
+static bool below_writable(const struct spec *spec, const char *path)
+{
+    for (size_t i = 0; i < spec->mount_count; i++)
+        if ((spec->mounts[i].kind == MOUNT_WRITABLE || spec->mounts[i].kind == MOUNT_CACHE) &&
+            path_within(path, spec->mounts[i].dest))
+            return true;
+    return false;
+}
+
+/* Root sees on the host what it cannot reach in here without capabilities, a socket in another user's closed directory,
+ * say. The command can reach it no more than this process, and needs no mask. In a writable place it could open the
+ * directory first. */
+static bool beyond_reach(const struct spec *spec, const struct spec_mount *mount)
+{
+    if (mount->kind != MOUNT_HIDDEN || below_writable(spec, mount->dest))
+        return false;
+    AUTO_FD int fd = sys_open(AT_FDCWD, mount->dest, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    return fd < 0 && errno == EACCES;
+}
+
 static enum qs_status place(const struct spec_mount *mount, struct masks *masks, struct qs_error *err)
 {
     static const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -165,8 +185,11 @@ enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err)
         return error_set(err, QS_CONFLICT, "the host's root is not read-only inside");
     struct masks masks = {.directory = -1, .file = -1};
     enum qs_status status = without(spec, WITHOUT(PID)) ? QS_OK : close_proc(err);
-    for (size_t i = 0; i < spec->mount_count && status == QS_OK; i++)
+    for (size_t i = 0; i < spec->mount_count && status == QS_OK; i++) {
         status = place(&spec->mounts[i], &masks, err);
+        if (status == QS_CONFLICT && beyond_reach(spec, &spec->mounts[i]))
+            status = QS_OK;
+    }
     if (status == QS_OK)
         status = drop_masks(&masks, err);
     return status;
