@@ -49,6 +49,22 @@ void plain_replace(const char *dir, const char *name, const void *data, size_t l
     (void)close(dir_fd);
 }
 
+void plain_json_set(const char *dir, const char *name, const char *group, const char *member, unsigned long number)
+{
+    char path[BENCH_PATH_BYTES];
+    json_error_t error;
+    bench_path(path, "%s/%s", dir, name);
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    json_t *found = json_object_get(json_object_get(root, "services"), group);
+    if (!found || json_object_set_new(found, member, json_integer((json_int_t)number)))
+        bench_fail("%s: %s", path, error.text);
+    char *text = json_dumps(root, JSON_INDENT(2));
+    must(text != NULL, "text");
+    plain_replace(dir, name, text, strlen(text));
+    free(text);
+    json_decref(root);
+}
+
 static FILE *made(const char *file)
 {
     FILE *out = fopen(file, "we");

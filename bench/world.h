@@ -62,6 +62,8 @@ const char *bare_sqlite_version(void);
 size_t plain_json_read(const char *file, const char *group);
 /* temp, fsync, rename, fsync of the directory. */
 void plain_replace(const char *dir, const char *name, const void *data, size_t len);
+/* The JSON file read with jansson, a number in the group set, and the file replaced as above. */
+void plain_json_set(const char *dir, const char *name, const char *group, const char *member, unsigned long number);
 /* For git and dconf: the corpus as a configuration file, and as a directory of key files. */
 void plain_git_config(const char *file, const struct corpus *corpus);
 void plain_dconf_keys(const char *dir, const struct corpus *corpus);

@@ -84,6 +84,9 @@ static void write_note(int fd)
     memset(note, '\n', sizeof note);
     int len = snprintf(note, sizeof note, "pid %ld uid %u since %s", (long)getpid(), (unsigned)qs_os->geteuid(), when);
     note[len] = '\n';
+    char before[sizeof note];
+    if (os_pread_full(fd, before, sizeof before, 0) == (ssize_t)sizeof before && memcmp(before, note, sizeof note) == 0)
+        return;                                     /* this process wrote it, within this second */
     (void)os_pwrite_full(fd, note, sizeof note, 0); /* a hint for others; the lock holds without it */
 }
 
