@@ -20,10 +20,14 @@ struct attempt {
     struct run_result result;
 };
 
-/* While bubblewrap sets up: the record of the start, durable. Called again when the run is tried again. */
+/* While bubblewrap sets up: the list of the sweep, and the record of the start, durable. Called again when the run is
+ * tried again. */
 static enum qs_status record_first(void *context, struct qs_error *err)
 {
     struct attempt *attempt = context;
+    enum qs_status written = sweep_write(&attempt->context, &attempt->sweep, err);
+    if (written != QS_OK)
+        return written;
     if (attempt->context.policy.audit == QS_AUDIT_OFF || attempt->audit.fd >= 0)
         return QS_OK;
     const struct state_place place =

@@ -136,27 +136,53 @@ static int rules_personality(scmp_filter_ctx context)
     return deny_if(context, SCMP_SYS(personality), SCMP_A0(SCMP_CMP_NE, INT_MASK, 0));
 }
 
-static bool family_allowed(int family, enum qs_unix_sockets unix_sockets)
+/* Which values of an argument are left alone, of those below a power of two. */
+struct allowed {
+    int call;
+    unsigned argument;
+    uint64_t mask;  /* what of the argument the kernel looks at */
+    uint64_t value; /* the argument's bit set of allowed values */
+};
+
+/* Denies all values from base on, size of them, but the allowed ones: a block without any is one rule, another is
+ * halved. */
+static int deny_block(scmp_filter_ctx context, const struct allowed *allowed, unsigned base, unsigned size)
 {
-    if (family == AF_UNIX)
-        return unix_sockets != QS_UNIX_BLOCKED;
-    return family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
+    uint64_t bits = size == 64 ? UINT64_MAX : ((UINT64_C(1) << size) - 1) << base;
+    if (!(allowed->value & bits)) {
+        struct scmp_arg_cmp compare = {.arg = allowed->argument,
+                                       .op = SCMP_CMP_MASKED_EQ,
+                                       .datum_a = allowed->mask & ~(uint64_t)(size - 1),
+                                       .datum_b = base};
+        return deny_if(context, allowed->call, compare);
+    }
+    if (size == 1)
+        return 0;
+    int code = deny_block(context, allowed, base, size / 2);
+    return code ? code : deny_block(context, allowed, base + size / 2, size / 2);
 }
 
 static int rules_sockets(scmp_filter_ctx context, enum qs_unix_sockets unix_sockets)
 {
-    int code = 0;
-    for (int family = 0; family < FAMILY_MAX && code == 0; family++)
-        if (!family_allowed(family, unix_sockets))
-            code = deny_if(context, SCMP_SYS(socket), SCMP_A0(SCMP_CMP_MASKED_EQ, INT_MASK, (uint64_t)family));
+    uint64_t families = UINT64_C(1) << AF_INET | UINT64_C(1) << AF_INET6 | UINT64_C(1) << AF_NETLINK;
+    if (unix_sockets != QS_UNIX_BLOCKED)
+        families |= UINT64_C(1) << AF_UNIX;
+    const struct allowed socket_families = {.call = SCMP_SYS(socket),
+                                            .argument = 0,
+                                            .mask = INT_MASK,
+                                            .value = families};
+    /* A datagram pair can send to any path; a stream pair cannot (unix(7)). */
+    const struct allowed pair_types = {.call = SCMP_SYS(socketpair),
+                                       .argument = 1,
+                                       .mask = SOCKET_TYPE_MASK,
+                                       .value = 1u << SOCK_STREAM};
+    int code = deny_block(context, &socket_families, 0, FAMILY_MAX);
     /* Of netlink only routing, which address look-ups read. */
     if (code == 0)
         code = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2,
                                 SCMP_A0(SCMP_CMP_MASKED_EQ, INT_MASK, AF_NETLINK), SCMP_A2(SCMP_CMP_NE, 0, 0));
-    /* A datagram pair can send to any path; a stream pair cannot (unix(7)). */
-    for (uint64_t type = 0; type <= SOCKET_TYPE_MASK && code == 0 && unix_sockets == QS_UNIX_BLOCKED; type++)
-        if (type != SOCK_STREAM)
-            code = deny_if(context, SCMP_SYS(socketpair), SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE_MASK, type));
+    if (code == 0 && unix_sockets == QS_UNIX_BLOCKED)
+        code = deny_block(context, &pair_types, 0, SOCKET_TYPE_MASK + 1);
     return code;
 }
 

@@ -117,20 +117,30 @@ static enum qs_status open_lock(struct sweep *sweep, struct qs_error *err)
     return QS_OK;
 }
 
-static enum qs_status enter(const struct context *context, struct sweep *sweep, struct qs_error *err)
+static enum qs_status enter(struct sweep *sweep, struct qs_error *err)
 {
     enum qs_status status = open_lock(sweep, err);
     if (status != QS_OK)
         return status;
-    if (flock(sweep->lock, LOCK_EX | LOCK_NB) == 0) {
+    sweep->first = flock(sweep->lock, LOCK_EX | LOCK_NB) == 0;
+    if (sweep->first) {
         status = sweep_list(sweep, err);
         sweep->inherited = sweep->violation_count;
-        if (status == QS_OK)
-            status = write_list(context, sweep, err);
-    }
-    /* Whoever is inside holds the lock shared; a sweep that is going on now is waited for. */
-    if (status == QS_OK && flock(sweep->lock, LOCK_SH) != 0)
+    } else if (flock(sweep->lock, LOCK_SH) != 0) {
+        /* Whoever is inside holds the lock shared; a first one that still writes, or a sweep, is waited for. */
         status = error_sys(err, QS_IO, errno, "cannot lock the workspace");
+    }
+    return status;
+}
+
+enum qs_status sweep_write(const struct context *context, struct sweep *sweep, struct qs_error *err)
+{
+    if (!sweep->first)
+        return QS_OK;
+    enum qs_status status = write_list(context, sweep, err);
+    if (status == QS_OK && flock(sweep->lock, LOCK_SH) != 0)
+        status = error_sys(err, QS_IO, errno, "cannot share the workspace's lock");
+    sweep->first = false;
     return status;
 }
 
@@ -141,7 +151,7 @@ enum qs_status sweep_begin(const struct options *options, const struct context *
     if (context->plan.writable) {
         sweep.place = state_place_of(context->facts.home.path, options->root, context->facts.uid);
         state_workspace_name(context->facts.roots[0].place.path, sweep.name);
-        enum qs_status status = enter(context, &sweep, err);
+        enum qs_status status = enter(&sweep, err);
         if (status != QS_OK) {
             sweep_release(&sweep);
             return status;

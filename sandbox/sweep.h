@@ -18,6 +18,7 @@
 
 struct sweep {
     int lock;    /* -1: nothing is writable, or done */
+    bool first;  /* holds the lock alone until the list is written */
     int pending; /* the directory that holds the list */
     char name[STATE_WORKSPACE_BYTES];
     struct state_place place;
@@ -26,9 +27,12 @@ struct sweep {
     size_t inherited; /* how many of them are an earlier run's */
 };
 
-/* Enters. Errors: QS_UNTRUSTED, QS_IO (the list cannot be made durable: the run must not start). */
+/* Enters, and makes good what an earlier run left. Errors: QS_UNTRUSTED, QS_IO. */
 enum qs_status sweep_begin(const struct options *options, const struct context *context, struct sweep *ret_sweep,
                            struct qs_error *err) QS_MUST_USE;
+/* Writes the list, if this is the first one in; before the command starts, and while bubblewrap sets up. Errors: QS_IO:
+ * the command must not start. */
+enum qs_status sweep_write(const struct context *context, struct sweep *sweep, struct qs_error *err) QS_MUST_USE;
 /* Leaves; the last one sweeps. Errors: QS_IO (something could not be moved; the list stays for the next start). */
 enum qs_status sweep_end(struct sweep *sweep, struct qs_error *err) QS_MUST_USE;
 void sweep_release(struct sweep *sweep);
