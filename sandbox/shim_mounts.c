@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -59,25 +58,19 @@ static enum qs_status bind_self(int target, const char *dest, const struct mount
 /* ---- masks ---- */
 
 struct masks {
+    int place;           /* /dev/shm, where the plan has no place */
     int directory, file; /* O_PATH, of an empty directory and an empty file that nobody may open */
 };
 
-/* They live in a file system of their own that is attached to /dev/shm, where the plan has no place, while it is copied
- * from, and then taken off again.
- */
+/* They are made in the private /dev/shm and lose their names again when all copies are mounted. */
 static enum qs_status make_masks(struct masks *masks, struct qs_error *err)
 {
-    AUTO_FD int context = sys_fsopen("tmpfs");
-    if (context < 0 || sys_fsconfig(context, FSCONFIG_SET_STRING, "size", "4096") != 0 ||
-        sys_fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL) != 0)
+    masks->place = sys_open(AT_FDCWD, "/dev/shm", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+    if (masks->place < 0 || mkdirat(masks->place, "d", 0) != 0)
         return error_sys(err, QS_IO, errno, "cannot make the masks for hidden paths");
-    AUTO_FD int mount = sys_fsmount(context, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-    AUTO_FD int place = sys_open(AT_FDCWD, "/dev/shm", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
-    if (mount < 0 || place < 0 || sys_attach(mount, place) != 0 || mkdirat(mount, "d", 0) != 0)
-        return error_sys(err, QS_IO, errno, "cannot make the masks for hidden paths");
-    AUTO_FD int file = openat(mount, "f", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
-    masks->directory = openat(mount, "d", O_PATH | O_CLOEXEC);
-    masks->file = openat(mount, "f", O_PATH | O_CLOEXEC);
+    AUTO_FD int file = openat(masks->place, "f", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
+    masks->directory = openat(masks->place, "d", O_PATH | O_CLOEXEC);
+    masks->file = openat(masks->place, "f", O_PATH | O_CLOEXEC);
     if (file < 0 || masks->directory < 0 || masks->file < 0)
         return error_sys(err, QS_IO, errno, "cannot make the masks for hidden paths");
     return QS_OK;
@@ -87,11 +80,13 @@ static enum qs_status drop_masks(struct masks *masks, struct qs_error *err)
 {
     if (masks->directory < 0)
         return QS_OK;
+    int code = unlinkat(masks->place, "d", AT_REMOVEDIR) == 0 ? unlinkat(masks->place, "f", 0) : -1;
+    if (code != 0)
+        return error_sys(err, QS_IO, errno, "cannot take the masks' names away");
     (void)close(masks->directory);
     (void)close(masks->file);
-    *masks = (struct masks){.directory = -1, .file = -1};
-    if (umount2("/dev/shm", MNT_DETACH) != 0)
-        return error_sys(err, QS_IO, errno, "cannot take the masks' file system off /dev/shm");
+    (void)close(masks->place);
+    *masks = (struct masks){-1, -1, -1};
     return QS_OK;
 }
 
@@ -175,16 +170,26 @@ static enum qs_status close_proc(struct qs_error *err)
     return QS_OK;
 }
 
+/* For a plain user bubblewrap ends in a second user namespace, which may mount only in a mount namespace of its own;
+ * what bubblewrap mounted is locked in that copy. For root the first one serves, and a copy would cost time. */
+static enum qs_status may_mount(struct qs_error *err)
+{
+    AUTO_FD int root = sys_open(AT_FDCWD, "/tmp", O_PATH, RESOLVE_NO_SYMLINKS);
+    AUTO_FD int tree = sys_clone_tree(root, false);
+    if (tree < 0 && unshare(CLONE_NEWNS) != 0)
+        return error_sys(err, QS_IO, errno, "cannot have a mount namespace for the inner mounts");
+    return QS_OK;
+}
+
 enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err)
 {
-    /* What bubblewrap mounted is locked in the copy: from here on it can be covered, but not taken off. */
-    if (unshare(CLONE_NEWNS) != 0)
-        return error_sys(err, QS_IO, errno, "cannot have a mount namespace for the inner mounts");
     struct statvfs root;
     if (!without(spec, WITHOUT(READ_ONLY)) && (statvfs("/", &root) != 0 || !(root.f_flag & ST_RDONLY)))
         return error_set(err, QS_CONFLICT, "the host's root is not read-only inside");
-    struct masks masks = {.directory = -1, .file = -1};
-    enum qs_status status = without(spec, WITHOUT(PID)) ? QS_OK : close_proc(err);
+    struct masks masks = {-1, -1, -1};
+    enum qs_status status = may_mount(err);
+    if (status == QS_OK && !without(spec, WITHOUT(PID)))
+        status = close_proc(err);
     for (size_t i = 0; i < spec->mount_count && status == QS_OK; i++) {
         status = place(&spec->mounts[i], &masks, err);
         if (status == QS_CONFLICT && beyond_reach(spec, &spec->mounts[i]))

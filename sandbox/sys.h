@@ -46,16 +46,6 @@ static inline int sys_fsopen(const char *type)
     return (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
 }
 
-static inline int sys_fsconfig(int fd, unsigned command, const char *key, const char *value)
-{
-    return (int)syscall(SYS_fsconfig, fd, command, key, value, 0);
-}
-
-static inline int sys_fsmount(int fd, unsigned attr)
-{
-    return (int)syscall(SYS_fsmount, fd, FSMOUNT_CLOEXEC, attr);
-}
-
 static inline int sys_pidfd_open(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
