@@ -238,6 +238,8 @@ enum qs_status output_flush(struct cli *cli, struct qs_error *err) QS_MUST_USE;
 void out_json(struct cli *cli, json_t *value);
 void out_json_line(struct cli *cli, json_t *value); /* compact, one line */
 
+/* In a forked child, before exec: the signals as this program found them. */
+void cli_child_signals(void);
 void report_error(const struct cli *cli, const struct qs_error *err);
 /* A remark on standard error that changes no exit status. */
 void warn(const struct cli *cli, const char *path, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -123,6 +123,7 @@ static enum qs_status run_editor(const struct editing *editing, struct qs_error 
     if (pid == 0) {
         (void)sigaction(SIGINT, &old_int, NULL);
         (void)sigaction(SIGQUIT, &old_quit, NULL);
+        cli_child_signals();
         execl("/bin/sh", "sh", "-c", line, "sh", editing->file, (char *)NULL);
         _exit(127);
     }

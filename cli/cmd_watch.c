@@ -3,18 +3,24 @@
 #include "cli/cli.h"
 #include "cli/record.h"
 
+#include "store/os.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#define WATCH_TIMER_MS 1000 /* where inotify is deaf, generations are found this way */
-#define WATCH_STORES   3
+#define WATCH_TIMER_MS  1000 /* where inotify is deaf, generations are found this way */
+#define WATCH_STORES    3
+#define FAULT_STANDS_MS 1000 /* a store that is being removed, or swapped by hand, is a damaged one for a moment */
 
 struct watched {
     struct qs_store *store;
     struct qs_watch *watch;
+    struct qs_error fault; /* of the last look, where it failed */
+    uint64_t fault_since_ms;
+    bool fault_told;
 };
 
 struct watching {
@@ -97,7 +103,7 @@ static void event_text(struct cli *cli, const struct watched *item, const struct
         plain_text(out, "", record->message);
     }
     if (event->history_missing)
-        buf_add_str(out, "  (no record of it)");
+        buf_add_str(out, "  (the history before it is missing)");
     if (event->store_replaced)
         buf_add_str(out, "  store replaced");
     if (event->policy_changed)
@@ -122,6 +128,7 @@ static enum qs_status run_command(struct cli *cli, const struct watched *item, c
     if (pid < 0)
         return error_sys(err, QS_IO, errno, "cannot start the command");
     if (pid == 0) {
+        cli_child_signals();
         set_number("QSETTINGS_GENERATION", event->generation);
         (void)setenv("QSETTINGS_SCOPE", qs_scope_name(qs_store_scope(item->store)), 1);
         (void)setenv("QSETTINGS_STORE", qs_store_path(item->store), 1);
@@ -143,9 +150,11 @@ static enum qs_status take_event(struct cli *cli, struct watching *watching, con
                                  const struct qs_watch_event *event, struct qs_error *err)
 {
     struct qs_record record;
-    struct qs_history *history = event->history_missing ? NULL : qs_watch_history(item->watch);
+    struct qs_history *history = qs_watch_history(item->watch);
     bool known = history && qs_history_find(history, event->generation, &record, err) == QS_OK;
-    if (watching->prefix && known && !record_concerns(history, &record, watching->prefix))
+    bool whole =
+        known && !event->history_missing && !event->store_replaced; /* does the record tell all that changed? */
+    if (watching->prefix && whole && !record_concerns(history, &record, watching->prefix))
         return QS_OK;
     if (cli->json)
         event_json(cli, item, event, known ? &record : NULL);
@@ -166,14 +175,42 @@ static enum qs_status take_event(struct cli *cli, struct watching *watching, con
     return status;
 }
 
+/* A store that cannot be read is told of once the fault stands for a while, and watched on: it may be repaired or
+ * restored. Only a --once, which somebody waits for, ends with it. */
+static enum qs_status take_fault(struct cli *cli, struct watched *item, struct qs_error *err)
+{
+    uint64_t now_ms = qs_os->monotonic_ms();
+    if (item->fault.status != err->status || strcmp(item->fault.message, err->message) != 0) {
+        item->fault = *err;
+        item->fault_since_ms = now_ms;
+        item->fault_told = false;
+    }
+    if (item->fault_told || now_ms - item->fault_since_ms < FAULT_STANDS_MS)
+        return QS_OK;
+    if (cli->given[OPT_ONCE])
+        return err->status;
+    report_error(cli, err);
+    item->fault_told = true;
+    return QS_OK;
+}
+
 static enum qs_status drain(struct cli *cli, struct watching *watching, struct watched *item, struct qs_error *err)
 {
     struct qs_watch_event event;
-    enum qs_status status = QS_OK;
-    while (status == QS_OK && !watching->done && (status = qs_watch_next(item->watch, &event, err)) == QS_OK)
-        status = take_event(cli, watching, item, &event, err);
-    /* writers that were too fast for one read, or a store that is not there: the next turn tells */
-    return status == QS_NOT_FOUND || status == QS_BUSY || status == QS_ABSENT ? QS_OK : status;
+    while (!watching->done) {
+        enum qs_status status = qs_watch_next(item->watch, &event, err);
+        if (status == QS_BUSY)
+            return QS_OK; /* writers that were too fast for one read: the next turn tells */
+        if (status != QS_OK && status != QS_NOT_FOUND && status != QS_ABSENT)
+            return take_fault(cli, item, err);
+        item->fault = (struct qs_error){0};
+        item->fault_told = false;
+        if (status != QS_OK)
+            return QS_OK; /* nothing new, or a store that is not there */
+        if ((status = take_event(cli, watching, item, &event, err)) != QS_OK)
+            return status;
+    }
+    return QS_OK;
 }
 
 static enum qs_status watch_loop(struct cli *cli, struct watching *watching, struct qs_error *err)

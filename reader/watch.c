@@ -19,11 +19,13 @@ struct qs_watch {
     int inotify_fd;
     int dir_watch; /* of the store's directory; -1 while there is none */
     char *parent;
-    uint64_t last;               /* the generation given last */
-    struct qs_snapshot *seen;    /* as of the last look; NULL: absent, or never looked */
-    struct qs_history *history;  /* being reported; NULL: none */
-    size_t next;                 /* index in history */
-    bool replaced, policy_moved; /* facts of the look, told with its first event */
+    uint64_t last;              /* the generation given last */
+    struct qs_snapshot *seen;   /* as of the last look; NULL: absent, or never looked */
+    struct qs_history *history; /* being reported; NULL: none */
+    size_t next;                /* index in history */
+    bool replaced, rewound;     /* facts of the look, told with its first event */
+    bool policy_moved;          /* a fact of the look, told with an event that explains it, or else with its last */
+    bool first_look;            /* nothing was seen before: what a gap hides cannot be compared */
 };
 
 static void add_watches(struct qs_watch *watch)
@@ -177,9 +179,15 @@ static enum qs_status look(struct qs_watch *watch, struct qs_error *err)
     struct qs_snapshot *now = history->snapshot;
     bool known = watch->seen != NULL;
     watch->replaced = known && memcmp(watch->seen->record.store_id, now->record.store_id, QS_STORE_ID_BYTES) != 0;
+    watch->first_look = !known;
     watch->policy_moved = known && policy_differs(watch->seen, now);
+    /* Numbers that went back (an old file put in place by hand, or a store made anew since the caller's last look):
+     * what stands there now is told, else nothing would be until they have caught up. */
+    watch->rewound = !watch->replaced && now->record.generation < watch->last;
     if (watch->replaced)
         watch->last = 0;
+    else if (watch->rewound)
+        watch->last = now->record.generation - 1;
     qs_history_close(watch->history);
     watch->history = history;
     watch->next = 0;
@@ -199,15 +207,19 @@ static enum qs_status give_next(struct qs_watch *watch, struct qs_watch_event *r
     enum qs_status status = qs_history_record(watch->history, watch->next, &record, err);
     if (status)
         return status;
-    bool gap = watch->last != 0 && record.generation != watch->last + 1;
-    bool unexplained = (watch->replaced || gap) && watch->policy_moved;
+    bool gap = watch->rewound || (watch->last != 0 && record.generation != watch->last + 1);
+    bool at_end = watch->next + 1 == watch->history->pages.slot_count;
+    bool touched = record_touches_policy(watch->history, &record);
+    /* restore and repair may go back to a policy that no record tells of: then the contents do. */
+    bool unexplained = (watch->policy_moved && (watch->replaced || gap || at_end)) || (watch->first_look && gap);
     *ret_event = (struct qs_watch_event){
         .generation = record.generation,
         .store_replaced = watch->replaced,
         .history_missing = gap,
-        .policy_changed = unexplained || record_touches_policy(watch->history, &record),
+        .policy_changed = touched || unexplained,
     };
-    watch->replaced = false;
+    watch->replaced = watch->rewound = false;
+    watch->policy_moved = watch->policy_moved && !touched && !unexplained;
     watch->last = record.generation;
     watch->next++;
     return QS_OK;

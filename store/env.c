@@ -49,6 +49,8 @@ static enum qs_status lmdb_failed(struct qs_error *err, int code, const char *st
         return error_set(err, QS_INVALID, "the change is too large for one transaction");
     case MDB_MAP_FULL:
         return error_set(err, QS_IO, "the store would grow beyond %zu bytes", MAP_MAX_BYTES);
+    case ENOENT: /* open_env names the descriptor to LMDB by its path there */
+        return error_set(err, QS_IO, "%s failed: /proc is not mounted, and a store is written by way of it", step);
     default:
         if (code > 0)
             return error_sys(err, QS_IO, code, "%s failed", step);
@@ -297,7 +299,7 @@ enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const u
     attempt.map_bytes = first_map(fd, all, used);
     int code = attempt_growing(&attempt, &guard);
     if (code)
-        return lmdb_failed(err, code, "building the store");
+        return lmdb_failed(err, full_disk_code(fd, code), "building the store");
     if (os_fsync(fd))
         return error_sys(err, QS_IO, errno, "the new store cannot be flushed");
     return QS_OK;

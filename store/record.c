@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-static const char MAGIC[8] = {'Q', 'S', 'E', 'T', 'M', 'E', 'T', 'A'};
-
 static void put_u32(uint8_t *at, uint32_t v)
 {
     for (int i = 0; i < 4; i++)
@@ -25,7 +23,7 @@ static void put_u64(uint8_t *at, uint64_t v)
 void record_encode(const struct record *record, uint8_t out[RECORD_BYTES])
 {
     memset(out, 0, RECORD_BYTES);
-    memcpy(out, MAGIC, sizeof MAGIC);
+    memcpy(out, RECORD_MAGIC, RECORD_MAGIC_BYTES);
     put_u32(out + 8, RECORD_VERSION);
     put_u32(out + 12, record->flags);
     put_u32(out + 16, (uint32_t)record->scope);
@@ -45,7 +43,7 @@ void record_encode(const struct record *record, uint8_t out[RECORD_BYTES])
 enum qs_status record_decode(const void *data, size_t len, struct record *ret_record, struct qs_error *err)
 {
     const uint8_t *p = data;
-    if (len != RECORD_BYTES || memcmp(p, MAGIC, sizeof MAGIC) != 0)
+    if (len != RECORD_BYTES || memcmp(p, RECORD_MAGIC, RECORD_MAGIC_BYTES) != 0)
         return error_page(err, -1, "the meta record has %zu bytes and not its form", len);
     uint8_t hash[QS_DIGEST_BYTES];
     digest_of(p, 168, hash);

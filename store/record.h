@@ -29,6 +29,8 @@
 #define RECORD_BYTES          200u
 #define RECORD_VERSION        1u
 #define RECORD_KEY            "record"
+#define RECORD_MAGIC          "QSETMETA" /* its first bytes */
+#define RECORD_MAGIC_BYTES    8u
 #define RECORD_REQUIRE_POLICY 1u /* flag: readers refuse "no policy" */
 
 enum record_area { AREA_SETTINGS = 0, AREA_LOCKS = 1, AREA_TARGETS = 2, AREA_COUNT = 3 };

@@ -145,3 +145,62 @@ next() {
     run --separate-stderr bash -c '"$1" --root "$2" --system watch --from 1 >/dev/full' _ "$QS" "$ROOT"
     refused 10 "standard output"
 }
+
+# said TEXT: waits until the watch has said it on standard error.
+said() {
+    local try
+    for try in {1..200}; do
+        [[ $(cat "$SCRATCH/errors") == *"$1"* ]] && return 0
+        kill -0 "$WATCHER" || return 1
+        sleep 0.1
+    done
+    return 1
+}
+
+@test "damage is told once and watched on, and the restore is told with its policy" {
+    quietly --system set tools.executionSandbox '{"filesystem":"read-only","network":"closed"}'
+    quietly --system backup "$SCRATCH/b"
+    quietly --system set tools.executionSandbox.network open
+    watching --system --from 3 --json
+    next
+    [ "$(jq .generation <<<"$line")" = 4 ]
+    dd if=/dev/zero of="$ROOT/system/data.mdb" bs=4096 count=2 conv=notrunc status=none
+    said '"status":6'
+    quietly --system restore "$SCRATCH/b"
+    next
+    [ "$(jq -c '[.generation > 4, .policyChanged, .action]' <<<"$line")" = '[true,true,"restore"]' ]
+    [ "$(wc -l <"$SCRATCH/errors")" -eq 1 ]
+}
+
+@test "a store that is removed and made anew is followed, whatever is seen in between" {
+    watching --system --from 1 --json
+    next
+    rm "$ROOT/system/data.mdb" # as rm -rf on its way
+    said 'no data.mdb'
+    rm -r "$ROOT/system"
+    quietly --system init
+    next
+    [ "$(jq -c '[.generation,.storeReplaced]' <<<"$line")" = '[1,true]' ]
+}
+
+@test "--once ends with the damage that it cannot see past" {
+    watching --system --once
+    rm "$ROOT/system/data.mdb"
+    status=0
+    wait "$WATCHER" || status=$?
+    [ "$status" -eq 6 ]
+    [[ $(cat "$SCRATCH/errors") == *"no data.mdb"* ]]
+}
+
+@test "an older file put in place by hand is told, whatever the prefix" {
+    cp "$ROOT/system/data.mdb" "$SCRATCH/old"
+    quietly --system set b 1
+    quietly --system set b 2
+    watching --system --from 3 b --json
+    next
+    [ "$(jq .generation <<<"$line")" = 4 ]
+    cp "$SCRATCH/old" "$ROOT/system/new"
+    mv "$ROOT/system/new" "$ROOT/system/data.mdb"
+    next
+    [ "$(jq -c '[.generation,.historyMissing]' <<<"$line")" = '[2,true]' ]
+}

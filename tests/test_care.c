@@ -2,9 +2,11 @@
 /* Care: init, compact, backup, restore, repair, fsck. */
 #include "store/os.h"
 #include "tests/support/as_user.h"
+#include "tests/support/faults.h"
 #include "tests/support/scratch.h"
 #include "tests/support/store_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -120,6 +122,56 @@ static void init_clears_away_what_a_killed_init_left(void **state)
     ok(qs_store_init(other, NULL, &err));
     assert_int_equal(scratch_count(f.root, ".qsettings-init-"), 0);
     qs_store_close(other);
+}
+
+static void a_failed_init_leaves_no_store_or_one_that_is_demanded(void **state)
+{
+    (void)state;
+    char root[128];
+    bool hit = true;
+    unsigned flushes = 0;
+    for (unsigned n = 1; hit; n++) {
+        struct qs_store *store = NULL;
+        (void)snprintf(root, sizeof root, "%s/%u", f.root, n);
+        assert_int_equal(mkdir(root, 0755), 0);
+        ok(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &store, &err));
+        faults_start(&(struct fault){.at = n, .only = "fsync", .code = EIO});
+        enum qs_status status = qs_store_init(store, NULL, &err);
+        hit = faults_were_hit();
+        flushes = faults_stop();
+        assert_int_equal(status, hit ? QS_IO : QS_OK);
+        bool stands = scratch_exists(qs_store_path(store));
+        assert_int_equal(scratch_count(root, "require-system"), stands ? 1 : 0);
+        assert_int_equal(scratch_count(root, ".qsettings-init-"), 0);
+        if (hit)
+            assert_non_null(strstr(err.advice, stands ? "may not survive" : "no store was made"));
+        qs_store_close(store);
+    }
+    assert_true(flushes >= 4);
+}
+
+static void a_rebuild_that_fails_says_what_is_stored(void **state)
+{
+    (void)state;
+    fixture_set(&f, "a", "1");
+    ok(qs_store_backup(f.store, backup_file, false, &err));
+    for (unsigned n = 1;; n++) {
+        struct stat before = scratch_stat(f.data);
+        faults_start(&(struct fault){.at = n, .only = "fsync", .code = ENOSPC});
+        enum qs_status status = qs_store_compact(f.store, 0, &err);
+        bool hit = faults_were_hit();
+        (void)faults_stop();
+        if (!hit) {
+            assert_true(n > 3);
+            break;
+        }
+        assert_int_equal(status, QS_IO);
+        bool swapped = scratch_stat(f.data).st_ino != before.st_ino;
+        assert_non_null(strstr(err.advice, swapped ? "is in place, but may not survive" : "nothing was changed"));
+        assert_int_equal(scratch_count(f.root, "data.mdb"), 0);
+        store_is("{\"a\":1}");
+        assert_int_equal(fsck().generation, 2);
+    }
 }
 
 static void init_makes_missing_parents(void **state)
@@ -363,6 +415,8 @@ int main(void)
         TEST(init_makes_generation_one_and_refuses_to_do_it_twice),
         TEST(init_of_the_system_scope_demands_the_store_unless_told_not_to),
         TEST(init_clears_away_what_a_killed_init_left),
+        TEST(a_failed_init_leaves_no_store_or_one_that_is_demanded),
+        TEST(a_rebuild_that_fails_says_what_is_stored),
         TEST(init_makes_missing_parents),
         TEST(compact_keeps_everything_but_the_free_pages),
         TEST(a_restore_is_a_new_generation_above_all_known_ones),

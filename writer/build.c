@@ -115,8 +115,11 @@ static enum qs_status swap_in(int dir_fd, const char *keep_aside, struct qs_erro
         return error_sys(err, QS_IO, errno, "the former file cannot be kept as %s", keep_aside);
     if (qs_os->renameat2(dir_fd, PLACE_TEMP_FILE, dir_fd, PLACE_DATA_FILE, 0))
         return error_sys(err, QS_IO, errno, "the new store cannot be put in place");
-    if (os_fsync_dir(dir_fd))
-        return error_sys(err, QS_IO, errno, "the store's directory cannot be flushed");
+    if (os_fsync_dir(dir_fd)) {
+        enum qs_status status = error_sys(err, QS_IO, errno, "the store's directory cannot be flushed");
+        error_add_advice(err, "the disk fails: the new store is in place, but may not survive a power cut");
+        return status;
+    }
     return QS_OK;
 }
 
@@ -137,7 +140,9 @@ enum qs_status build_replace(const struct place *place, struct hold *hold, struc
         if (status) /* gone already if only the flush after the rename failed */
             (void)qs_os->unlinkat(hold->dir_fd, PLACE_TEMP_FILE, 0);
     }
-    if (status)
+    if (status) {
+        error_add_advice(err, "nothing was changed: the store is as it was");
         error_add_file(err, place->dir);
+    }
     return status;
 }

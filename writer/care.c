@@ -127,10 +127,15 @@ static enum qs_status write_backup(int dir_fd, const char *name, bool replace, c
         else
             status = error_sys(err, QS_IO, errno, "the backup cannot be put in place");
     }
-    if (!status && os_fsync(dir_fd))
-        status = error_sys(err, QS_IO, errno, "the backup's directory cannot be flushed");
-    if (status)
+    if (status) {
         (void)qs_os->unlinkat(dir_fd, temp, 0);
+        error_add_advice(err, status == QS_CONFLICT ? "name another file" : "no backup was written");
+        return status;
+    }
+    if (os_fsync(dir_fd)) {
+        status = error_sys(err, QS_IO, errno, "the backup's directory cannot be flushed");
+        error_add_advice(err, "the backup is in place, but may not survive a power cut");
+    }
     return status;
 }
 

@@ -13,6 +13,9 @@ enum qs_status care_read(int fd, struct qs_history **ret_history, struct qs_erro
 enum qs_status care_begin(struct qs_store *store, unsigned wait_ms, struct hold *hold, struct qs_history **ret_history,
                           struct qs_error *err) QS_MUST_USE;
 
+/* The highest generation that any whole meta record in the file names, reachable or not; 0: none is left. */
+uint64_t care_newest_named(int fd, enum qs_scope scope);
+
 /* The changes that lead from one content to another, settings, locks and targets; heap memory of the caller. */
 enum qs_status care_diff(const struct qs_snapshot *from, const struct qs_snapshot *to, struct qs_change **ret_changes,
                          size_t *ret_count, struct qs_error *err) QS_MUST_USE;

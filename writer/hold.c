@@ -31,35 +31,54 @@ static enum qs_status absent_advice(const struct place *place, enum qs_status st
     return status;
 }
 
+/* The lock of the directory that stands there now. QS_OK with lock->fd -1: it was another by the time the lock was
+ * held. */
+static enum qs_status lock_present(const struct place *place, unsigned wait_ms, struct hold *hold, int *ret_dir_fd,
+                                   struct qs_error *err)
+{
+    AUTO_FD int dir_fd = -1;
+    AUTO_FD int again = -1;
+    enum qs_status status = absent_advice(place, place_open_dir(place, &dir_fd, err), err);
+    if (!status)
+        status = place_check_writable(place, dir_fd, err);
+    if (status)
+        return status;
+    status = writer_lock_take(&hold->lock, dir_fd, wait_ms, err);
+    if (status)
+        return status == QS_ABSENT ? QS_OK : status;
+    /* While we waited the store may have been removed and made anew: then the lock is that of a dead one. */
+    if (!leads_to(AT_FDCWD, place->dir, dir_fd))
+        status = absent_advice(place, place_open_dir(place, &again, err), err);
+    if (!status && again >= 0 && !leads_to(again, "", dir_fd)) {
+        writer_lock_drop(&hold->lock);
+        return QS_OK;
+    }
+    if (!status)
+        status = remove_leftovers(dir_fd, err);
+    if (status)
+        writer_lock_drop(&hold->lock);
+    else
+        *ret_dir_fd = steal_fd(&dir_fd);
+    return status;
+}
+
+/* How often a store may be removed and made anew while one writer waits. */
+#define MOVES_MAX 100u
+
 enum qs_status hold_take(const struct place *place, unsigned wait_ms, struct hold *hold, struct qs_error *err)
 {
-    for (;;) {
-        AUTO_FD int dir_fd = -1;
-        AUTO_FD int again = -1;
-        enum qs_status status = absent_advice(place, place_open_dir(place, &dir_fd, err), err);
-        if (!status)
-            status = place_check_writable(place, dir_fd, err);
-        if (!status)
-            status = writer_lock_take(&hold->lock, dir_fd, wait_ms, err);
-        if (!status) {
-            /* While we waited the store may have been removed and made anew: then the lock is that of a dead one. */
-            if (!leads_to(AT_FDCWD, place->dir, dir_fd))
-                status = absent_advice(place, place_open_dir(place, &again, err), err);
-            if (!status && again >= 0 && !leads_to(again, "", dir_fd)) {
-                writer_lock_drop(&hold->lock);
-                continue;
-            }
-            if (!status)
-                status = remove_leftovers(dir_fd, err);
-            if (status)
-                writer_lock_drop(&hold->lock);
-        }
-        if (status)
-            error_add_file(err, place->dir);
-        else
-            hold->dir_fd = steal_fd(&dir_fd);
-        return status;
+    uint64_t deadline = qs_os->monotonic_ms() + wait_ms;
+    unsigned left_ms = wait_ms;
+    enum qs_status status = QS_OK;
+    for (unsigned moves = 0; !status && hold->lock.fd < 0; moves++) {
+        status = moves < MOVES_MAX ? lock_present(place, left_ms, hold, &hold->dir_fd, err)
+                                   : error_set(err, QS_BUSY, "the store is removed and made anew again and again");
+        uint64_t now = qs_os->monotonic_ms();
+        left_ms = now < deadline ? (unsigned)(deadline - now) : 0;
     }
+    if (status)
+        error_add_file(err, place->dir);
+    return status;
 }
 
 enum qs_status hold_read(const struct place *place, struct hold *hold, struct qs_snapshot **ret_base,

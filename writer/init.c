@@ -165,7 +165,7 @@ static enum qs_status put_in_place(const struct qs_store *store, int parent_fd, 
             return error_set(err, QS_CONFLICT, "there is a store, or something else, already");
         return error_sys(err, QS_IO, errno, "the new store cannot be put in place");
     }
-    return flush_dir(parent_fd, err);
+    return QS_OK;
 }
 
 static enum qs_status check_free(const struct qs_store *store, int parent_fd, struct qs_error *err)
@@ -199,7 +199,14 @@ static enum qs_status init_locked(const struct qs_store *store, int parent_fd, c
         bool ignored;
         if (demanded && set_required(parent_fd, false, &ignored, NULL))
             error_add_advice(err, "%s was left behind", PLACE_REQUIRE_FILE);
+        if (status != QS_CONFLICT)
+            error_add_advice(err, "no store was made");
+        return status;
     }
+    /* From here on the store stands, and so does the demand, whatever the flush says. */
+    status = flush_dir(parent_fd, err);
+    if (status)
+        error_add_advice(err, "the disk fails: the store is in place, but may not survive a power cut");
     return status;
 }
 

@@ -49,14 +49,6 @@ static void watch_forks(void)
     (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-static void remember(struct writer_lock *lock)
-{
-    pthread_mutex_lock(&held_mutex);
-    lock->next = held;
-    held = lock;
-    pthread_mutex_unlock(&held_mutex);
-}
-
 static void forget(struct writer_lock *lock)
 {
     pthread_mutex_lock(&held_mutex);
@@ -112,17 +104,28 @@ static enum qs_status held_by_other(int fd, unsigned wait_ms, struct qs_error *e
 
 /* ---- taking and dropping ---- */
 
+static enum qs_status no_regular_file(struct qs_error *err)
+{
+    error_set(err, QS_UNTRUSTED, "%s is no regular file", PLACE_LOCK_FILE);
+    error_add_advice(err, "find out who put it there, then remove it: the next writer makes a new one");
+    return QS_UNTRUSTED;
+}
+
 static enum qs_status open_lock(int dir_fd, int *ret_fd, struct qs_error *err)
 {
     struct stat st;
     AUTO_FD int fd =
         os_open_at(dir_fd, PLACE_LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    if (fd < 0 && errno == ENOENT) /* nothing can be created in a directory that is no more */
+        return error_set(err, QS_ABSENT, "the store's directory was removed");
+    if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
+        return no_regular_file(err);
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "%s cannot be opened", PLACE_LOCK_FILE);
     if (qs_os->fstat(fd, &st))
         return error_sys(err, QS_IO, errno, "%s cannot be examined", PLACE_LOCK_FILE);
     if (!S_ISREG(st.st_mode))
-        return error_set(err, QS_UNTRUSTED, "%s is no regular file", PLACE_LOCK_FILE);
+        return no_regular_file(err);
     if ((st.st_mode & 07777) != 0600 && qs_os->fchmod(fd, 0600))
         return error_sys(err, QS_IO, errno, "the mode of %s cannot be set", PLACE_LOCK_FILE);
     *ret_fd = steal_fd(&fd);
@@ -157,25 +160,46 @@ static unsigned next_pause(uint64_t left_ms)
     return pause > left_ms ? (unsigned)left_ms : pause;
 }
 
+/* One try. QS_OK with lock->fd still -1: somebody else has it, and *ret_fd is the file that holds his note. */
+static enum qs_status try_take(struct writer_lock *lock, int dir_fd, int *ret_fd, struct qs_error *err)
+{
+    AUTO_FD int fd = -1;
+    enum qs_status status;
+    do {
+        if (fd >= 0)
+            (void)close(steal_fd(&fd));
+        status = open_lock(dir_fd, &fd, err);
+        if (status)
+            return status;
+        if (try_lock(fd)) {
+            if (errno != EAGAIN && errno != EACCES)
+                return error_sys(err, QS_IO, errno, "%s cannot be locked", PLACE_LOCK_FILE);
+            *ret_fd = steal_fd(&fd);
+            return QS_OK;
+        }
+    } while (!still_there(dir_fd, fd));
+    lock->fd = steal_fd(&fd);
+    lock->next = held;
+    held = lock;
+    return QS_OK;
+}
+
 enum qs_status writer_lock_take(struct writer_lock *lock, int dir_fd, unsigned wait_ms, struct qs_error *err)
 {
     uint64_t deadline = qs_os->monotonic_ms() + wait_ms;
     (void)pthread_once(&fork_once, watch_forks);
     for (;;) {
         AUTO_FD int fd = -1;
-        enum qs_status status = open_lock(dir_fd, &fd, err);
+        /* Opened, locked and listed in one piece: a child forked in between would keep the lock and not know of it. */
+        pthread_mutex_lock(&held_mutex);
+        enum qs_status status = try_take(lock, dir_fd, &fd, err);
+        pthread_mutex_unlock(&held_mutex);
         if (status)
             return status;
-        if (try_lock(fd) == 0) {
-            if (!still_there(dir_fd, fd))
-                continue;
-            write_note(fd);
-            lock->fd = steal_fd(&fd);
-            remember(lock);
+        if (lock->fd >= 0) {
+            write_note(lock->fd);
             return QS_OK;
         }
-        if (errno != EAGAIN && errno != EACCES)
-            return error_sys(err, QS_IO, errno, "%s cannot be locked", PLACE_LOCK_FILE);
         uint64_t now = qs_os->monotonic_ms();
         if (now >= deadline)
             return held_by_other(fd, wait_ms, err);

@@ -16,7 +16,8 @@ struct writer_lock {
     struct writer_lock *next;
 };
 
-/* Waits up to wait_ms. Errors: QS_BUSY naming the holder, QS_UNTRUSTED, QS_IO. */
+/* Waits up to wait_ms. lock->fd is -1 before. Errors: QS_BUSY naming the holder, QS_ABSENT where the directory was
+ * removed meanwhile, QS_UNTRUSTED, QS_IO. */
 enum qs_status writer_lock_take(struct writer_lock *lock, int dir_fd, unsigned wait_ms,
                                 struct qs_error *err) QS_MUST_USE;
 /* Gives it back; nothing happens when it is not held. */

@@ -50,7 +50,7 @@ static void salvage_history(int fd, struct qs_snapshot *snapshot, struct candida
 }
 
 /* Each meta by itself; the newest generation that verifies wins. known: the newest that anything names. */
-static void find_candidate(int fd, struct candidate *c, uint64_t *known)
+static void find_candidate(int fd, enum qs_scope scope, struct candidate *c, uint64_t *known)
 {
     struct qs_snapshot *best = NULL;
     uint64_t newest_txn = 0;
@@ -76,6 +76,9 @@ static void find_candidate(int fd, struct candidate *c, uint64_t *known)
     if (os_pread_full(fd, other, sizeof other, (off_t)slot * best->meta.page_size) != (ssize_t)sizeof other ||
         meta_decode(other, slot, &meta, NULL) || meta.txn_id > best->meta.txn_id)
         *known = best->record.generation + 1;
+    uint64_t named = care_newest_named(fd, scope);
+    if (named > *known)
+        *known = named;
     salvage_history(fd, best, c);
     if (!c->history)
         qs_snapshot_unref(best);
@@ -129,7 +132,7 @@ static enum qs_status repair_damaged(struct qs_store *store, struct hold *hold, 
     struct candidate c = {0};
     enum qs_status status = QS_OK;
     if (hold->data_fd >= 0)
-        find_candidate(hold->data_fd, &c, &report->newest_known);
+        find_candidate(hold->data_fd, store->place.scope, &c, &report->newest_known);
     if (!c.history) {
         status = error_set(err, QS_DAMAGED, "no generation of the store verifies (%s)", report->damage.message);
         error_add_advice(err, "restore a backup with: qsettings --%s restore FILE", qs_scope_name(store->place.scope));

@@ -122,18 +122,6 @@ static enum qs_status build_restored(struct qs_store *store, struct hold *hold, 
     return status;
 }
 
-/* What a damaged store's metas still say of the generation: a bound for the numbers to come. */
-static uint64_t known_of_damaged(int fd)
-{
-    uint64_t known = 0;
-    for (int slot = 0; slot < 2; slot++) {
-        AUTO(snapshot_release) struct qs_snapshot *s = NULL;
-        if (snapshot_walk(fd, slot, 0, NULL, NULL, &s, NULL) == QS_OK && s->record.generation > known)
-            known = s->record.generation;
-    }
-    return known;
-}
-
 static enum qs_status read_present(struct qs_store *store, struct hold *hold, struct restore *r, struct qs_error *err)
 {
     struct stat st;
@@ -148,7 +136,7 @@ static enum qs_status read_present(struct qs_store *store, struct hold *hold, st
     if (status != QS_DAMAGED)
         return status;
     if (hold->data_fd >= 0)
-        r->known = known_of_damaged(hold->data_fd) + 1; /* one that was being written may have been seen */
+        r->known = care_newest_named(hold->data_fd, store->place.scope) + 1; /* its record may be what was damaged */
     return QS_OK;
 }
 

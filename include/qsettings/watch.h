@@ -28,7 +28,8 @@ struct qs_watch_event {
     uint64_t generation;
     bool store_replaced;  /* another store id than before: history starts anew */
     bool policy_changed;  /* a policy key (tools.executionSandbox, executor) differs: restart needed */
-    bool history_missing; /* generations before this one were lost (restore or repair went on at a higher number) */
+    bool history_missing; /* generations before this one were lost (restore or repair went on at a higher number), or
+                             the numbers went back (an older file was put in place by hand) */
 };
 
 /* The next generation not yet given, in order; QS_NOT_FOUND when there is none now. Never blocks longer than a read.
