@@ -262,7 +262,8 @@ bool decoys_plant(const struct decoys *decoys)
     /* Of these none makes bubblewrap itself fail where a test lets the whole environment through. */
     static const char *const loaders[] = {"LD_LIBRARY_PATH", "BASH_ENV", "ENV",     "NODE_OPTIONS",
                                           "PYTHONSTARTUP",   "PERL5OPT", "GIT_DIR", "GIT_SSH_COMMAND"};
-    bool done = setenv("QSANDBOX_VERIFY_POLICY", decoys->hidden_dir, 1) == 0;
+    /* A word of the policy, in a name that no policy lets pass. */
+    bool done = setenv("GIT_QSANDBOX_VERIFY", decoys->hidden_dir, 1) == 0;
     for (size_t i = 0; i < sizeof secrets / sizeof secrets[0] && done; i++)
         done = setenv(secrets[i], decoys->secret, 1) == 0;
     for (size_t i = 0; i < sizeof loaders / sizeof loaders[0] && done; i++)

@@ -25,7 +25,8 @@ static inside_function *const functions[] = {
 #undef INSIDE_FUNCTION
 };
 
-static void conclude(struct inside_record *record, enum battery_result result, const char *format, va_list args)
+static void __attribute__((format(printf, 3, 0)))
+conclude(struct inside_record *record, enum battery_result result, const char *format, va_list args)
 {
     record->result = result;
     (void)vsnprintf(record->detail, sizeof record->detail, format, args);

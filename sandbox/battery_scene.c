@@ -90,8 +90,9 @@ static enum qs_status plan(struct stage *stage, struct qs_error *err)
 {
     stage->options = *stage->request->options;
     stage->options.workspace = workspace_of(stage);
-    stage->options.cwd = NULL;
     stage->scratch = stage->options.workspace != stage->request->options->workspace;
+    if (stage->scratch)
+        stage->options.cwd = NULL;
     if (!decoys_plant(stage->decoys))
         return error_set(err, QS_IO, "out of memory");
     struct context *context = &stage->context;

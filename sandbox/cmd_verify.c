@@ -36,12 +36,10 @@ int cmd_verify(const struct options *options)
     struct battery_report report;
     struct qs_error err = {0};
     enum qs_status status = battery_run(&request, &report, &err);
-    if (status != QS_OK)
-        return report_error(&err, EXIT_REFUSED);
-    if (!options->json)
-        print_table(&report);
-    else
+    if (status == QS_OK && options->json)
         status = print_json(&report, &err);
+    else if (status == QS_OK)
+        print_table(&report);
     if (status != QS_OK)
         return report_error(&err, -status);
     return battery_passed(&report) ? 0 : -QS_NOT_FOUND;

@@ -20,6 +20,11 @@ static const struct command commands[] = {
      OPTION_PLACE | OPTION_NARROW | OPTION_JSON, false, cmd_inspect},
     {"verify", "[--workspace DIR] [--json]", "try every way out of the sandbox, and say what held",
      OPTION_PLACE | OPTION_NARROW | OPTION_JSON, false, cmd_verify},
+    {"receipt",
+     "[--workspace DIR] [--cwd DIR] [--yaml | --json] [--compare OLD] [--agent PROGRAM]\n"
+     "             [--host-group NAME] [--owner NAME] [--rollback COMMAND]",
+     "a rollout receipt of this repository, or what changed since an older one",
+     OPTION_PLACE | OPTION_NARROW | OPTION_JSON | OPTION_RECEIPT, false, cmd_receipt},
     {"audit", "[--verify] [--json]", "show the journal of runs, or check its chain", OPTION_VERIFY | OPTION_JSON, false,
      cmd_audit},
     {"caches", "[--workspace DIR] --clear", "remove a workspace's private caches", OPTION_PLACE | OPTION_CLEAR, false,

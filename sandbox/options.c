@@ -19,6 +19,12 @@ enum option_code {
     CODE_CLEAR,
     CODE_VERIFY,
     CODE_ROOT,
+    CODE_YAML,
+    CODE_COMPARE,
+    CODE_AGENT,
+    CODE_HOST_GROUP,
+    CODE_OWNER,
+    CODE_ROLLBACK,
 };
 
 static const struct option long_options[] = {
@@ -33,6 +39,12 @@ static const struct option long_options[] = {
     {"clear", no_argument, NULL, CODE_CLEAR},
     {"verify", no_argument, NULL, CODE_VERIFY},
     {"root", required_argument, NULL, CODE_ROOT},
+    {"yaml", no_argument, NULL, CODE_YAML},
+    {"compare", required_argument, NULL, CODE_COMPARE},
+    {"agent", required_argument, NULL, CODE_AGENT},
+    {"host-group", required_argument, NULL, CODE_HOST_GROUP},
+    {"owner", required_argument, NULL, CODE_OWNER},
+    {"rollback", required_argument, NULL, CODE_ROLLBACK},
     {NULL, 0, NULL, 0},
 };
 
@@ -56,6 +68,13 @@ static unsigned group_of(int code)
         return OPTION_CLEAR;
     case CODE_VERIFY:
         return OPTION_VERIFY;
+    case CODE_YAML:
+    case CODE_COMPARE:
+    case CODE_AGENT:
+    case CODE_HOST_GROUP:
+    case CODE_OWNER:
+    case CODE_ROLLBACK:
+        return OPTION_RECEIPT;
     case CODE_ROOT:
         return ~0u;
     default:
@@ -83,6 +102,32 @@ static enum qs_status narrow(const char *option, const char *value, const char *
                          allowed);
     *flag = true;
     return QS_OK;
+}
+
+static void take_receipt(int code, const char *value, struct options *options)
+{
+    switch (code) {
+    case CODE_YAML:
+        options->yaml = true;
+        break;
+    case CODE_COMPARE:
+        options->compare = value;
+        break;
+    case CODE_AGENT:
+        options->agent = value;
+        break;
+    case CODE_HOST_GROUP:
+        options->host_group = value;
+        break;
+    case CODE_OWNER:
+        options->owner = value;
+        break;
+    case CODE_ROLLBACK:
+        options->rollback = value;
+        break;
+    default:
+        break;
+    }
 }
 
 static enum qs_status take(int code, const char *value, struct options *options, struct qs_error *err)
@@ -126,6 +171,7 @@ static enum qs_status take(int code, const char *value, struct options *options,
         options->verify = true;
         return QS_OK;
     default:
+        take_receipt(code, value, options);
         return QS_OK;
     }
 }

@@ -22,6 +22,8 @@ struct options {
     bool clear, verify;    /* caches --clear; audit --verify */
     int status_fd;         /* --status-fd N; -1 */
     const char *approver;  /* --claimed-approver */
+    bool yaml;             /* receipt: --yaml, and what only the caller knows */
+    const char *compare, *agent, *host_group, *owner, *rollback;
     char **command;        /* after --; ended by NULL */
     int command_count;
 };
@@ -43,12 +45,14 @@ enum {
     OPTION_JSON = 16,
     OPTION_CLEAR = 32,
     OPTION_VERIFY = 64,
+    OPTION_RECEIPT = 128,
 };
 
 int cmd_run(const struct options *options);
 int cmd_session(const struct options *options);
 int cmd_inspect(const struct options *options);
 int cmd_verify(const struct options *options);
+int cmd_receipt(const struct options *options);
 int cmd_caches(const struct options *options);
 int cmd_audit(const struct options *options);
 

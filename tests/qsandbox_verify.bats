@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# qsandbox verify, as root and as a plain user. That each check can fail is shown by test_battery.
+
+UID_ANN=12348
+no_wall='{"limits":{"wallSeconds":0}}' # without the check that takes three seconds
+
+setup() {
+    bats_require_minimum_version 1.5.0
+    base=$(mktemp -d /srv/qsandbox-verify.XXXXXX)
+    chmod 755 "$base"
+    qsandbox=$QS_BUILD/bin/qsandbox
+    mkdir -p "$base/home/root/.ssh" "$base/home/ann/.ssh" "$base/root"
+    echo "private key" | tee "$base/home/root/.ssh/id" >"$base/home/ann/.ssh/id"
+    chown -R $UID_ANN:$UID_ANN "$base/home/ann"
+    chmod 700 "$base/home/root" "$base/home/ann"
+    {
+        sed "s|^root:.*|root:x:0:0:root:$base/home/root:/bin/sh|" /etc/passwd
+        echo "ann:x:$UID_ANN:$UID_ANN:Ann:$base/home/ann:/bin/sh"
+    } >"$base/passwd"
+    export GIT_CONFIG_NOSYSTEM=1 HOME=$base/home/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
+    "$QS_BUILD/bin/qsettings" --root "$base/root" --system init >/dev/null
+    policy '{"filesystem":"workspace-write","network":"closed"}' "$no_wall"
+}
+
+teardown() {
+    rm -rf "$base" "$elsewhere"
+}
+
+# policy EXECUTION_SANDBOX EXECUTOR: the system store's policy
+policy() {
+    printf '{"tools":{"executionSandbox":%s},"executor":%s}' "$1" "$2" |
+        "$QS_BUILD/bin/qsettings" --root "$base/root" --system apply --replace - >/dev/null
+}
+
+# as root|ann COMMAND...: in that user's home, in a mount namespace where the password database is ours
+as() {
+    local user=$1
+    shift
+    local ids=(--reuid 0 --regid 0 --clear-groups)
+    [ "$user" = ann ] && ids=(--reuid $UID_ANN --regid $UID_ANN --clear-groups)
+    HOME=$base/home/$user unshare -m sh -c 'mount --bind "$0/passwd" /etc/passwd && cd "$1" && shift && exec "$@"' \
+        "$base" "$base/home/$user" setpriv "${ids[@]}" "$@"
+}
+
+verify() { # verify USER [OPTIONS]
+    local user=$1
+    shift
+    as "$user" timeout -k 1 60 "$qsandbox" --root "$base/root" verify "$@"
+}
+
+# What the battery may not change: all but the state that a run makes, too.
+tree() { (cd "$base" && find . -path ./root/sandbox -prune -o -path './home/*/.local' -prune -o -printf '%p %y %m %U %s\n' | sort); }
+
+@test "the battery passes, gives every check, and leaves nothing behind" {
+    local before names
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{}'
+    before=$(tree)
+    names='["workspace-write","outside-write-erofs","protected-hooks","protected-config","git-pinned",
+        "hidden-unreadable","env-secret-absent","env-loader-absent","network-interfaces","network-connect","dns-closed",
+        "unix-path-connect","unix-abstract-connect","unix-socketpair-works","pid-namespace","outside-signal",
+        "group-signal","user-namespace-denied","mount-denied","fd-not-inherited","tiocsti-denied","io-uring-denied",
+        "dev-minimal","store-not-visible","journal-not-writable","capabilities-none","no-new-privs","wall-limit",
+        "policy-not-visible","worktree-commit"]'
+    for user in root ann; do
+        run -0 --separate-stderr verify $user --json
+        [ -z "$stderr" ]
+        jq -e --argjson names "$names" '[.checks[].name] == $names' <<<"$output"
+        jq -e '.result == "pass" and all(.checks[]; .result == "pass" and (.detail | length > 0))' <<<"$output"
+        jq -e 'keys == ["checks", "result"] and all(.checks[]; keys == ["detail", "name", "result"])' <<<"$output"
+    done
+    [ "$(tree)" = "$before" ]
+    [ -z "$(find "$base" -path '*/caches/*' -print -quit)" ]
+}
+
+@test "the table has a line for each check and a last word" {
+    run -0 verify ann --filesystem read-only
+    [ "${#lines[@]}" -eq 31 ]
+    [[ ${lines[0]} == "not-applicable  workspace-write  "* ]]
+    [[ ${lines[30]} == "pass: "* ]]
+}
+
+@test "a policy that lets secrets through fails, and the exit status says so" {
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{"limits":{"wallSeconds":0},"environment":{"pass":["*"],"secrets":[]}}'
+    for user in root ann; do
+        run -1 --separate-stderr verify $user --json
+        jq -e '.result == "fail" and [.checks[] | select(.result == "fail") | .name] == ["env-secret-absent"]' <<<"$output"
+    done
+}
+
+@test "with an open network what the policy opens is not applicable" {
+    policy '{"filesystem":"read-only","network":"open"}' '{"limits":{"wallSeconds":0},"audit":"off"}'
+    run -0 --separate-stderr verify ann --json
+    jq -e '[.checks[] | select(.result == "not-applicable") | .name] == ["workspace-write","network-interfaces",
+        "network-connect","dns-closed","journal-not-writable","wall-limit","worktree-commit"]' <<<"$output"
+    # a flag narrows it
+    run -0 --separate-stderr verify ann --json --network closed
+    jq -e 'any(.checks[]; .name == "network-connect" and .result == "pass")' <<<"$output"
+}
+
+@test "in a workspace that is named, nothing changes" {
+    local before
+    for user in root ann; do
+        as $user sh -c 'mkdir ws && cd ws && git init -q . && echo one >file && mkdir -p .git/hooks && echo h >.git/hooks/h'
+    done
+    before=$(tree)
+    for user in root ann; do
+        run -0 verify $user --workspace "$base/home/$user/ws"
+    done
+    [ "$(tree)" = "$before" ]
+    run -2 verify ann --workspace "$base/home/nowhere"
+    [[ $output == "qsandbox: status 2 "* ]]
+}
+
+@test "in a workspace without a checkout the checks of one are not applicable" {
+    as ann mkdir ws
+    run -0 --separate-stderr verify ann --json --workspace "$base/home/ann/ws"
+    jq -e '[.checks[] | select(.result == "not-applicable") | .name] ==
+        ["protected-hooks","protected-config","git-pinned","wall-limit"]' <<<"$output"
+}
+
+@test "a program that cannot be seen inside sends a copy of itself" {
+    elsewhere=$(mktemp -d /tmp/qsandbox-verify.XXXXXX)
+    chmod 755 "$elsewhere"
+    cp "$qsandbox" "$elsewhere/qsandbox"
+    qsandbox=$elsewhere/qsandbox
+    run -0 verify ann
+    [ -z "$(find "$base/home" -name '.qsandbox-verify*')" ]
+}
+
+@test "without a policy, or with a damaged store, there is no result" {
+    local before
+    truncate -s 100 "$base/root/system/data.mdb"
+    before=$(tree)
+    run -6 verify ann --json
+    [[ $output == "qsandbox: status 6 "* ]]
+    rm -r "$base/root/system"
+    run -5 verify ann
+    "$QS_BUILD/bin/qsettings" --root "$base/root" --system init --no-require >/dev/null
+    run -4 verify root
+    [ "$(tree | grep -v '^./root')" = "$(grep -v '^./root' <<<"$before")" ]
+}
+
+@test "ended by a signal it still removes what it made" {
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{}' # long enough to be hit
+    as ann sh -c 'echo $$ >pid && exec "$@"' sh "$qsandbox" --root "$base/root" verify >"$base/log" 2>&1 3>&- &
+    local job=$! i status=0
+    for i in $(seq 200); do
+        compgen -G "$base/home/ann/.qsandbox-verify.*" >/dev/null && break
+        sleep 0.02
+    done
+    compgen -G "$base/home/ann/.qsandbox-verify.*"
+    kill -TERM "$(cat "$base/home/ann/pid")"
+    wait $job || status=$?
+    [ $status -eq 143 ]
+    [ -z "$(find "$base/home" -name '.qsandbox-verify*')" ]
+    ! grep -qsE "^Uid:.*\b$UID_ANN\b" /proc/[0-9]*/status
+}
+
+@test "usage" {
+    run -2 verify ann something
+    run -2 verify ann --clear
+    run -0 verify ann --help
+    [[ $output == *"verify [--workspace DIR]"* ]]
+}
