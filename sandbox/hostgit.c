@@ -6,6 +6,7 @@
 #include "sandbox/hostfacts.h"
 
 #include "sandbox/hostguard.h"
+#include "sandbox/hosthooks.h"
 #include "sandbox/sys.h"
 #include "store/cleanup.h"
 
@@ -84,7 +85,18 @@ static enum qs_status guard_children(struct git_fact *git, const char *dir, cons
     return status;
 }
 
-static enum qs_status look_normal(struct git_fact *git, struct qs_error *err)
+/* Where the configuration names another place for hooks, that place is guarded; what lies outside every writable root
+ * is read-only anyway, and the plan drops it. */
+static enum qs_status guard_hooks(struct git_fact *git, const char *config, const char *root, struct qs_error *err)
+{
+    AUTO_FREE char *named = hooks_path_in(config);
+    if (!named || !named[0] || named[0] == '~')
+        return QS_OK;
+    AUTO_FREE char *place = named[0] == '/' ? strdup(named) : path_join(root, named);
+    return place ? guard_path(place, &git->guarded, err) : error_set(err, QS_IO, "out of memory");
+}
+
+static enum qs_status look_normal(const struct path_fact *root, struct git_fact *git, struct qs_error *err)
 {
     static const char *const own[] = {"hooks", "config", "config.worktree", "commondir", "gitdir", NULL};
     static const char *const module[] = {"hooks", "config", "config.worktree", "commondir", NULL};
@@ -100,6 +112,9 @@ static enum qs_status look_normal(struct git_fact *git, struct qs_error *err)
         status = guard_children(git, modules, module, GIT_MODULES_MAX_DEPTH, err);
     if (status == QS_OK)
         status = guard_children(git, worktrees, worktree, 1, err);
+    AUTO_FREE char *config = path_join(dir, "config");
+    if (status == QS_OK)
+        status = config ? guard_hooks(git, config, root->path, err) : error_set(err, QS_IO, "out of memory");
     return status;
 }
 
@@ -210,7 +225,11 @@ static enum qs_status look_file(const struct path_fact *root, struct git_fact *g
         return elsewhere(git, "its git directory is not a worktree of the common directory that it names");
     if (gitdir.uid != root->uid || common.uid != root->uid)
         return elsewhere(git, "its git directory belongs to somebody else");
-    return grant_worktree(git, gitdir.path, common.path, err);
+    AUTO_FREE char *config = path_join(common.path, "config");
+    status = grant_worktree(git, gitdir.path, common.path, err);
+    if (status == QS_OK)
+        status = config ? guard_hooks(git, config, root->path, err) : error_set(err, QS_IO, "out of memory");
+    return status;
 }
 
 enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, struct qs_error *err)
@@ -222,7 +241,7 @@ enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, 
         status =
             error_set(err, QS_INVALID, "%s is a symbolic link: it could be exchanged for another repository", path);
     else if (status == QS_OK && git.dot_git.kind == PATH_DIR)
-        status = look_normal(&git, err);
+        status = look_normal(root, &git, err);
     else if (status == QS_OK && git.dot_git.kind == PATH_FILE)
         status = look_file(root, &git, err);
     else if (status == QS_OK && git.dot_git.kind != PATH_ABSENT)

@@ -404,6 +404,15 @@ line/f" ]
     [[ ${lines[0]} == *".vscode"* ]]
 }
 
+@test "hooks that core.hooksPath puts into the workspace are read-only" {
+    git_init ann
+    as ann sh -c 'cd "$0" && mkdir .husky && echo real >.husky/pre-push && git config core.hooksPath .husky' "$(ws ann)"
+    run sandboxed ann -- sh -c 'echo evil >.husky/pre-push; echo evil >.husky/pre-commit; mv .husky x; touch fine; true'
+    [ -e "$(ws ann)/fine" ]
+    [ "$(cat "$(ws ann)/.husky/pre-push")" = real ]
+    [ "$(ls "$(ws ann)/.husky")" = pre-push ]
+}
+
 @test "what redirects host tools and was not there before is swept away" {
     for user in root ann; do
         git_init $user
