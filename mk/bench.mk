@@ -13,3 +13,7 @@ bench: ## speed, side by side: a table, build/bench/bench.json and index.html (Q
 	@sh tools/deps.sh bench/packages
 	@$(MAKE) --no-print-directory all $(BENCH_BIN)
 	@$(BENCH_BIN) $(BENCH_FLAGS)
+
+.PHONY: bench-table
+bench-table: ## the last bench's rows as Markdown, for docs/performance.md
+	@jq -r -f tools/bench_table.jq $(OUT)/bench/bench.json
