@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define BAR_LEFT   560.0
+#define BAR_LEFT   720.0
 #define BAR_WIDTH  420.0
 #define BAR_HEIGHT 26.0
 #define RATIO_LOW  0.01
@@ -17,7 +17,7 @@
 #define PLOT_EDGE   58.0
 
 static const char *const STYLE =
-    "<style>body{font:14px system-ui,sans-serif;max-width:1080px;margin:2em auto;color:#222;background:#fff}"
+    "<style>body{font:14px system-ui,sans-serif;max-width:1260px;margin:2em auto;color:#222;background:#fff}"
     "h1{font-size:22px}h2{font-size:17px;margin-top:2em}svg{font:12px system-ui,sans-serif}"
     "table{border-collapse:collapse}td,th{padding:2px 12px 2px 0;text-align:left}td.n{text-align:right}"
     ".plots{display:flex;flex-wrap:wrap;gap:24px}</style>";
@@ -72,7 +72,7 @@ static void ratio_row(FILE *out, const json_t *row, double y)
     double ratio = number_of(row, "ratio");
     double limit = number_of(row, "limit");
     const char *color = limit <= 0 ? "#9aa7b5" : ratio > limit ? "#c8503c" : "#3c8c5a";
-    label(out, BAR_LEFT - 262, y + 16, "end", text_of(row, "name"));
+    label(out, BAR_LEFT - 362, y + 16, "end", text_of(row, "name"));
     label(out, BAR_LEFT - 10, y + 16, "end", text_of(row, "against"));
     (void)fprintf(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'/>\n", BAR_LEFT, y + 4,
                   ratio_x(ratio) - BAR_LEFT, BAR_HEIGHT - 10, color);
@@ -95,7 +95,7 @@ static void ratios(const struct bench *bench, FILE *out)
     (void)fprintf(out,
                   "<h2>Ratios</h2><p>Time of this project divided by that of the other, on a logarithmic scale: "
                   "shorter is faster. The black mark is the limit set for the row.</p>\n"
-                  "<svg width='1080' height='%.0f'>\n",
+                  "<svg width='1240' height='%.0f'>\n",
                   height);
     for (size_t t = 0; t < sizeof ticks / sizeof ticks[0]; t++) {
         label(out, ratio_x(ticks[t].at), 14, "middle", ticks[t].name);
