@@ -6,6 +6,7 @@
 #include "store/cleanup.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -152,15 +153,25 @@ void inside_check(enum battery_check check, const struct inside_brief *brief, st
     functions[check](brief, ret_record);
 }
 
+static void send_record(const struct inside_record *record)
+{
+    ssize_t done = write(STDOUT_FILENO, record, sizeof *record);
+    (void)done; /* a check without a record counts as failed */
+}
+
 static void check_apart(enum battery_check check, const struct inside_brief *brief)
 {
+    struct inside_record record = {.check = check};
     pid_t pid = fork();
     if (pid == 0) {
-        struct inside_record record;
         (void)alarm(CHECK_MAX_SECONDS);
         inside_check(check, brief, &record);
-        ssize_t done = write(STDOUT_FILENO, &record, sizeof record);
-        _exit(done == (ssize_t)sizeof record ? 0 : 1);
+        send_record(&record);
+        _exit(0);
+    }
+    if (pid < 0) {
+        inside_fail(&record, "not tried: no process can be started here (%s)", inside_errno(errno));
+        send_record(&record);
     }
     while (pid > 0 && waitpid(pid, NULL, 0) < 0)
         continue;

@@ -169,7 +169,11 @@ static enum qs_status set_stdio(const struct stage *stage, struct qs_error *err)
     AUTO_FREE char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
     json_decref(root);
     AUTO_FD int fd = memfd_create("brief", MFD_CLOEXEC);
-    if (!text || fd < 0 || os_write_full(fd, text, strlen(text)) != 0 || lseek(fd, 0, SEEK_SET) != 0 ||
+    if (!text)
+        return error_set(err, QS_INVALID,
+                         "the probe cannot be briefed: the path of the workspace or of the home "
+                         "directory is not UTF-8");
+    if (fd < 0 || os_write_full(fd, text, strlen(text)) != 0 || lseek(fd, 0, SEEK_SET) != 0 ||
         dup2(fd, STDIN_FILENO) < 0 || dup2(stage->records, STDOUT_FILENO) < 0)
         return error_sys(err, QS_IO, errno, "cannot brief the probe");
     return QS_OK;

@@ -148,7 +148,7 @@ enum qs_status receipt_make(const struct context *context, const struct battery_
     AUTO(value_release) json_t *plan = about_plan(context);
     AUTO(value_release) json_t *rest = about_battery(battery, given);
     if (!receipt || !plan || !rest || json_object_update(receipt, plan) != 0 || json_object_update(receipt, rest) != 0)
-        return error_set(err, QS_IO, "the receipt cannot be made: a given text or a path is not UTF-8");
+        return error_set(err, QS_INVALID, "the receipt cannot be made: a given text or a path is not UTF-8");
     enum qs_status status = add_programs(given, receipt, err);
     if (status == QS_OK)
         *ret_receipt = STEAL(receipt);

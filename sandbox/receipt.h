@@ -21,7 +21,7 @@ struct receipt_given {
 /*
  * result: rollback where a check failed; hold where all hold but the owner or the rollback command was not given;
  * promote otherwise. The agent's program is asked for its version on the host. A new reference.
- * Errors: QS_USAGE (no such agent program), QS_IO.
+ * Errors: QS_USAGE (no such agent program), QS_INVALID (a given text, or a path, is not UTF-8), QS_IO.
  */
 enum qs_status receipt_make(const struct context *context, const struct battery_report *battery,
                             const struct receipt_given *given, json_t **ret_receipt, struct qs_error *err) QS_MUST_USE;

@@ -104,7 +104,7 @@ enum qs_status receipt_program(const char *name, const char *version, json_t **r
                                 : asked[0] ? json_string(asked) /* NULL where it is not UTF-8 */
                                            : json_null());
     if (!program)
-        return error_set(err, QS_IO, "the path or the version of %s is not UTF-8", name);
+        return error_set(err, QS_INVALID, "the path or the version of %s is not UTF-8", name);
     *ret_program = program;
     return QS_OK;
 }

@@ -10,7 +10,8 @@
 /*
  * {path, version, digest}: name is a path, or is looked up in PATH; path is what it resolves to, digest that of its
  * bytes. version is given, or the first line that `PROGRAM --version` prints within PROGRAM_ASK_SECONDS; null where it
- * prints none. A new reference. Errors: QS_USAGE (no such program), QS_IO.
+ * prints none. A new reference. Errors: QS_USAGE (no such program), QS_INVALID (not UTF-8),
+ * QS_IO.
  */
 #define PROGRAM_ASK_SECONDS 10
 enum qs_status receipt_program(const char *name, const char *version, json_t **ret_program,

@@ -24,7 +24,7 @@ struct options {
     const char *approver;  /* --claimed-approver */
     bool yaml;             /* receipt: --yaml, and what only the caller knows */
     const char *compare, *agent, *host_group, *owner, *rollback;
-    char **command;        /* after --; ended by NULL */
+    char **command; /* after --; ended by NULL */
     int command_count;
 };
 

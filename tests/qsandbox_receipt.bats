@@ -114,6 +114,8 @@ receipt() { as timeout -k 1 60 "$QS_BUILD/bin/qsandbox" --root "$base/root" rece
     run -2 receipt --agent "$base/nothing"
     [[ $output == *"there is no program"* ]]
     run -2 receipt --json --yaml
+    run -3 receipt --owner $'\xff'
+    [[ $output == *"not UTF-8"* ]]
     "$QS_BUILD/bin/qsettings" --root "$base/root" --system apply --replace - <<<'{}' >/dev/null
     run -4 receipt
 }

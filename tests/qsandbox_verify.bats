@@ -157,6 +157,21 @@ tree() { (cd "$base" && find . -path ./root/sandbox -prune -o -path './home/*/.l
     ! grep -qsE "^Uid:.*\b$UID_ANN\b" /proc/[0-9]*/status
 }
 
+@test "a check that cannot be tried under the policy's limits has failed, and says why" {
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{"limits":{"wallSeconds":0,"processes":1}}'
+    run -1 --separate-stderr verify ann --json
+    jq -e 'any(.checks[]; .result == "fail" and (.detail | startswith("not tried: ")))' <<<"$output"
+}
+
+@test "a workspace whose name has quotes and line ends is tried; one that is not UTF-8 is refused by name" {
+    as ann mkdir "a \"b\"
+c" $'\xff'
+    run -0 verify ann --workspace "$base/home/ann/a \"b\"
+c"
+    run -3 verify ann --workspace "$base/home/ann/"$'\xff'
+    [[ $output == *"not UTF-8"* ]]
+}
+
 @test "usage" {
     run -2 verify ann something
     run -2 verify ann --clear
