@@ -28,6 +28,14 @@ const char *qs_scope_name(enum qs_scope scope)
     return "unknown";
 }
 
+/* Not absent: where the database is out of order for a while, the user's own narrowing of a policy must not go. */
+static enum qs_status no_home(uid_t uid, struct qs_error *err)
+{
+    error_set(err, QS_IO, "the password database gives no home for uid %u", (unsigned)uid);
+    error_add_advice(err, "give this user an entry with a home, or name the stores with --root");
+    return QS_IO;
+}
+
 /* The home that the password database gives for the effective user; HOME has no say. */
 static enum qs_status home_of_user(uid_t uid, char **ret_home, struct qs_error *err)
 {
@@ -44,7 +52,7 @@ static enum qs_status home_of_user(uid_t uid, char **ret_home, struct qs_error *
         if (code)
             return error_sys(err, QS_IO, code, "the password database cannot be read");
         if (!found || !found->pw_dir || found->pw_dir[0] != '/')
-            return error_set(err, QS_IO, "the password database gives no home for uid %u", (unsigned)uid);
+            return no_home(uid, err);
         *ret_home = strdup(found->pw_dir);
         return *ret_home ? QS_OK : error_set(err, QS_IO, "no memory");
     }

@@ -174,6 +174,73 @@ static void a_rebuild_that_fails_says_what_is_stored(void **state)
     }
 }
 
+static void no_stray_backup(unsigned number, const char *call, void *context)
+{
+    (void)number;
+    (void)call;
+    (void)context;
+    assert_int_equal(scratch_count(f.root, ".qsettings-backup-"), 0);
+}
+
+static void a_backup_has_no_name_before_it_is_whole(void **state)
+{
+    (void)state;
+    fixture_set(&f, "a", "1");
+    for (int replace = 0; replace < 2; replace++) { /* whoever is killed then leaves nothing */
+        faults_start(&(struct fault){.only = "fsync", .kind = FAULT_NONE, .before = no_stray_backup});
+        enum qs_status status = qs_store_backup(f.store, backup_file, replace, &err);
+        assert_true(faults_stop() >= 2);
+        ok(status);
+        no_stray_backup(0, NULL, NULL);
+        assert_int_equal(scratch_stat(backup_file).st_mode, S_IFREG | 0600);
+    }
+    assert_int_equal(qs_store_backup(f.store, backup_file, false, &err), QS_CONFLICT);
+    assert_non_null(strstr(err.advice, "--force"));
+}
+
+static void a_backup_is_written_where_files_without_a_name_are_not_known(void **state)
+{
+    (void)state;
+    unsigned written = 0;
+    bool hit = true;
+    fixture_set(&f, "a", "1");
+    for (unsigned n = 1; hit; n++) {
+        faults_start(&(struct fault){.at = n, .only = "openat2", .code = EOPNOTSUPP});
+        enum qs_status status = qs_store_backup(f.store, backup_file, false, &err);
+        hit = faults_were_hit();
+        (void)faults_stop();
+        no_stray_backup(0, NULL, NULL);
+        assert_int_equal(scratch_exists(backup_file), status == QS_OK);
+        if (status == QS_OK) {
+            ok(qs_store_restore(f.store, backup_file, 0, NULL, &err));
+            assert_int_equal(unlink(backup_file), 0);
+            written++;
+        }
+    }
+    assert_int_equal(written, 2); /* without the one kind of file, and without a fault */
+}
+
+static void numbers_are_not_used_twice_after_all_damage(void **state)
+{
+    (void)state;
+    struct qs_commit_info info;
+    fixture_set(&f, "a", "1");
+    ok(qs_store_backup(f.store, backup_file, false, &err));
+    for (int i = 0; i < 7; i++)
+        fixture_set(&f, "a", i % 2 ? "1" : "2"); /* 9 */
+    size_t len = 0;
+    uint8_t *bytes = fixture_bytes(&f, &len);
+    memset(bytes, 0, 8192); /* both metas */
+    fixture_write_bytes(&f, bytes, len);
+    assert_int_equal(truncate(f.data, (off_t)1 << 40), 0); /* and a hole behind, which is not read through */
+    free(bytes);
+    fixture_fake_clock();
+    ok(qs_store_restore(f.store, backup_file, 0, &info, &err));
+    assert_int_equal(info.generation, 11); /* 10 may have been under way */
+    store_is("{\"a\":1}");
+    assert_true(scratch_stat(f.data).st_size < 1 << 20);
+}
+
 static void init_makes_missing_parents(void **state)
 {
     (void)state;
@@ -417,6 +484,9 @@ int main(void)
         TEST(init_clears_away_what_a_killed_init_left),
         TEST(a_failed_init_leaves_no_store_or_one_that_is_demanded),
         TEST(a_rebuild_that_fails_says_what_is_stored),
+        TEST(a_backup_has_no_name_before_it_is_whole),
+        TEST(a_backup_is_written_where_files_without_a_name_are_not_known),
+        TEST(numbers_are_not_used_twice_after_all_damage),
         TEST(init_makes_missing_parents),
         TEST(compact_keeps_everything_but_the_free_pages),
         TEST(a_restore_is_a_new_generation_above_all_known_ones),

@@ -102,16 +102,46 @@ enum qs_status qs_store_compact(struct qs_store *store, unsigned wait_ms, struct
 
 /* ---- backup ---- */
 
+/* A file without a name yet, so that a killed backup leaves nothing behind; where the file system has none such, one
+ * with a name. */
+static int open_backup(int dir_fd, const char *temp, bool *ret_named)
+{
+    int fd = os_open_at(dir_fd, ".", O_RDWR | O_TMPFILE, 0600, 0);
+    *ret_named = fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL);
+    return *ret_named ? os_open_at(dir_fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, 0) : fd;
+}
+
+/* Gives the file its name: over another one by way of temp, since a link replaces nothing. See open(2), O_TMPFILE. */
+static enum qs_status name_backup(int dir_fd, int fd, const char *temp, bool named, const char *name, bool replace,
+                                  struct qs_error *err)
+{
+    char path[32];
+    int code = 0;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (!named)
+        code = qs_os->linkat(AT_FDCWD, path, dir_fd, replace ? temp : name, AT_SYMLINK_FOLLOW);
+    if (!code && (named || replace))
+        code = qs_os->renameat2(dir_fd, temp, dir_fd, name, replace ? 0 : RENAME_NOREPLACE);
+    if (!code)
+        return QS_OK;
+    if (errno != EEXIST)
+        return error_sys(err, QS_IO, errno, "the backup cannot be put in place");
+    error_set(err, QS_CONFLICT, "the file exists already");
+    error_add_advice(err, "name another file, or say that it is to be replaced (--force)");
+    return QS_CONFLICT;
+}
+
 static enum qs_status write_backup(int dir_fd, const char *name, bool replace, const struct qs_history *history,
                                    struct qs_error *err)
 {
     char temp[64];
     uint64_t random = 0;
+    bool named = false;
     enum qs_status status = os_random(&random, sizeof random, err);
     if (status)
         return status;
     (void)snprintf(temp, sizeof temp, ".qsettings-backup-%016llx", (unsigned long long)random);
-    AUTO_FD int fd = os_open_at(dir_fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, 0);
+    AUTO_FD int fd = open_backup(dir_fd, temp, &named);
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "the backup cannot be created");
     struct build build = {.record = history->snapshot->record,
@@ -121,15 +151,11 @@ static enum qs_status write_backup(int dir_fd, const char *name, bool replace, c
     status = build_file(fd, &build, err);
     if (!status && (qs_os->fchmod(fd, 0600) || os_fsync(fd)))
         status = error_sys(err, QS_IO, errno, "the backup cannot be flushed");
-    if (!status && qs_os->renameat2(dir_fd, temp, dir_fd, name, replace ? 0 : RENAME_NOREPLACE)) {
-        if (errno == EEXIST)
-            status = error_set(err, QS_CONFLICT, "the file exists already");
-        else
-            status = error_sys(err, QS_IO, errno, "the backup cannot be put in place");
-    }
+    if (!status)
+        status = name_backup(dir_fd, fd, temp, named, name, replace, err);
     if (status) {
         (void)qs_os->unlinkat(dir_fd, temp, 0);
-        error_add_advice(err, status == QS_CONFLICT ? "name another file" : "no backup was written");
+        error_add_advice(err, "no backup was written");
         return status;
     }
     if (os_fsync(dir_fd)) {

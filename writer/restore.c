@@ -153,8 +153,12 @@ static enum qs_status read_backup(const char *file, struct restore *r, struct qs
         status = history_open_file(fd, file, &r->backup, err);
     if (!status)
         status = qs_history_check(r->backup, err);
-    if (status)
+    if (status) {
         error_add_file(err, file);
+        if (err) /* repair and fsck are for stores */
+            err->advice[0] = '\0';
+        error_add_advice(err, "the store was left as it is; restore needs a file that backup wrote");
+    }
     return status;
 }
 
