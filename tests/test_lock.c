@@ -7,6 +7,7 @@
 #include "writer/txn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -231,6 +232,77 @@ static void a_fork_beside_a_writer_keeps_no_lock(void **state)
     qs_txn_free(txn);
 }
 
+/* ---- the gate ---- */
+
+/* A process that waits for the lock, sets b and ends; when this returns it stands at the gate. */
+static pid_t waiter_at_gate(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct qs_txn *txn = NULL;
+        enum qs_status status = qs_txn_begin(f.store, 60000, &txn, NULL);
+        if (!status)
+            status = qs_txn_set(txn, "b", "1", 1, NULL);
+        if (!status)
+            status = qs_txn_commit(txn, NULL, NULL, NULL);
+        _exit(status != QS_OK);
+    }
+    int fd = open(lock_path, O_RDWR | O_CLOEXEC);
+    struct flock gate;
+    do {
+        gate = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
+        assert_int_equal(fcntl(fd, F_OFD_GETLK, &gate), 0);
+    } while (gate.l_type == F_UNLCK);
+    close(fd);
+    return pid;
+}
+
+static uint64_t no_time_passes(void)
+{
+    return 1000;
+}
+
+static void who_commits_in_a_loop_lets_the_one_at_the_gate_go_first(void **state)
+{
+    (void)state;
+    struct qs_txn *txn = NULL;
+    int result = -1;
+    ok(qs_txn_begin(f.store, 0, &txn, &err));
+    pid_t waiter = waiter_at_gate();
+    ok(qs_txn_set(txn, "a", "1", 1, &err));
+    ok(qs_txn_commit(txn, NULL, NULL, &err)); /* 2 */
+    qs_txn_free(txn);
+    struct os_calls patient = *qs_os;
+    patient.monotonic_ms = no_time_passes;
+    qs_os = &patient;
+    enum qs_status status = qs_txn_begin(f.store, 1000, &txn, &err);
+    qs_os = &os_real;
+    ok(status);
+    assert_int_equal(qs_snapshot_generation(qs_txn_base(txn)), 3);
+    qs_txn_free(txn);
+    assert_int_equal(waitpid(waiter, &result, 0), waiter);
+    assert_int_equal(result, 0);
+}
+
+static void who_is_stopped_at_the_gate_keeps_nobody_out(void **state)
+{
+    (void)state;
+    struct qs_txn *txn = NULL;
+    int result = -1;
+    ok(qs_txn_begin(f.store, 0, &txn, &err));
+    pid_t waiter = waiter_at_gate();
+    assert_int_equal(kill(waiter, SIGSTOP), 0);
+    assert_int_equal(waitpid(waiter, &result, WUNTRACED), waiter);
+    qs_txn_free(txn);
+    ok(qs_txn_begin(f.store, 0, &txn, &err)); /* who cannot wait looks behind the gate */
+    qs_txn_free(txn);
+    ok(qs_txn_begin(f.store, 60000, &txn, &err)); /* and who can, after a while */
+    qs_txn_free(txn);
+    assert_int_equal(kill(waiter, SIGCONT), 0);
+    assert_int_equal(waitpid(waiter, &result, 0), waiter);
+    assert_int_equal(result, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -240,6 +312,8 @@ int main(void)
         TEST(a_store_removed_under_a_waiting_writer_is_absent),
         TEST(a_store_made_anew_under_a_waiting_writer_is_the_one_written),
         TEST(a_fork_beside_a_writer_keeps_no_lock),
+        TEST(who_commits_in_a_loop_lets_the_one_at_the_gate_go_first),
+        TEST(who_is_stopped_at_the_gate_keeps_nobody_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

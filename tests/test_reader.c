@@ -344,8 +344,9 @@ static void *thread_writes(void *context)
     struct qs_store *store = NULL;
     if (qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f.root}, &store, NULL))
         return (void *)"open";
-    for (uint64_t i = 0; i < 30; i++)
-        if (!write_round(store, 100 + i))
+    static _Atomic uint64_t next = 100; /* two equal rounds in turn would be one generation */
+    for (int i = 0; i < 30; i++)
+        if (!write_round(store, next++))
             return (void *)"write";
     qs_store_close(store);
     return NULL;

@@ -17,6 +17,8 @@
 #define NOTE_BYTES  128
 #define POLL_MIN_MS 1u
 #define POLL_MAX_MS 25u
+#define MOVES_MAX   100u
+#define POLITE_MS   250u /* how long to stand behind the one at the gate, who may be stopped */
 
 /* ---- fork: a child must not keep what its parent holds ---- */
 
@@ -140,9 +142,15 @@ static bool still_there(int dir_fd, int fd)
            ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
-static int try_lock(int fd)
+/*
+ * Byte 0 is the lock. Byte 1 is the gate before it: whoever waits takes it first, and gives it back once he has the
+ * lock. Without it a writer that commits in a loop would take the lock again before anybody else looked, for seconds.
+ */
+enum part { PART_LOCK = 0, PART_GATE = 1 };
+
+static int lock_part(int fd, enum part part, short type)
 {
-    struct flock wish = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock wish = {.l_type = type, .l_whence = SEEK_SET, .l_start = part, .l_len = 1};
     int code;
     do
         code = fcntl(fd, F_OFD_SETLK, &wish);
@@ -160,51 +168,83 @@ static unsigned next_pause(uint64_t left_ms)
     return pause > left_ms ? (unsigned)left_ms : pause;
 }
 
-/* One try. QS_OK with lock->fd still -1: somebody else has it, and *ret_fd is the file that holds his note. */
-static enum qs_status try_take(struct writer_lock *lock, int dir_fd, int *ret_fd, struct qs_error *err)
+/* Opened and listed in one piece: a child forked in between would keep what is locked later, and not know of it. */
+static enum qs_status open_listed(struct writer_lock *lock, int dir_fd, struct qs_error *err)
 {
-    AUTO_FD int fd = -1;
-    enum qs_status status;
-    do {
-        if (fd >= 0)
-            (void)close(steal_fd(&fd));
-        status = open_lock(dir_fd, &fd, err);
-        if (status)
-            return status;
-        if (try_lock(fd)) {
-            if (errno != EAGAIN && errno != EACCES)
-                return error_sys(err, QS_IO, errno, "%s cannot be locked", PLACE_LOCK_FILE);
-            *ret_fd = steal_fd(&fd);
-            return QS_OK;
+    pthread_mutex_lock(&held_mutex);
+    enum qs_status status = open_lock(dir_fd, &lock->fd, err);
+    if (!status) {
+        lock->next = held;
+        held = lock;
+    }
+    pthread_mutex_unlock(&held_mutex);
+    return status;
+}
+
+struct waiting {
+    uint64_t since_ms, deadline_ms;
+    unsigned moves; /* of the lock file */
+    bool at_gate;
+};
+
+/* One look: 0: the lock is held now. Otherwise errno says why not; EAGAIN: somebody has it. */
+static int try_take(const struct writer_lock *lock, struct waiting *w, uint64_t now_ms)
+{
+    if (!w->at_gate && lock_part(lock->fd, PART_GATE, F_WRLCK) == 0)
+        w->at_gate = true;
+    if (!w->at_gate && errno != EAGAIN && errno != EACCES)
+        return -1;
+    if (!w->at_gate && now_ms - w->since_ms < POLITE_MS && now_ms < w->deadline_ms) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return lock_part(lock->fd, PART_LOCK, F_WRLCK);
+}
+
+static enum qs_status wait_for_lock(struct writer_lock *lock, int dir_fd, struct waiting *w, unsigned wait_ms,
+                                    struct qs_error *err)
+{
+    for (;;) {
+        uint64_t now_ms = qs_os->monotonic_ms();
+        int code = try_take(lock, w, now_ms);
+        if (code && errno != EAGAIN && errno != EACCES)
+            return error_sys(err, QS_IO, errno, "%s cannot be locked", PLACE_LOCK_FILE);
+        if (!still_there(dir_fd, lock->fd)) { /* another file has the name now, and with it the lock */
+            writer_lock_drop(lock);
+            w->at_gate = false;
+            if (w->moves++ == MOVES_MAX)
+                return error_set(err, QS_BUSY, "%s is replaced again and again", PLACE_LOCK_FILE);
+            enum qs_status status = open_listed(lock, dir_fd, err);
+            if (status)
+                return status;
+            continue;
         }
-    } while (!still_there(dir_fd, fd));
-    lock->fd = steal_fd(&fd);
-    lock->next = held;
-    held = lock;
-    return QS_OK;
+        if (!code)
+            return QS_OK;
+        if (now_ms >= w->deadline_ms)
+            return held_by_other(lock->fd, wait_ms, err);
+        /* There is one at the gate only, so that he may look often. */
+        unsigned pause_ms = w->at_gate ? POLL_MIN_MS : next_pause(w->deadline_ms - now_ms);
+        qs_os->sleep_ms(pause_ms);
+    }
 }
 
 enum qs_status writer_lock_take(struct writer_lock *lock, int dir_fd, unsigned wait_ms, struct qs_error *err)
 {
-    uint64_t deadline = qs_os->monotonic_ms() + wait_ms;
+    struct waiting w = {.since_ms = qs_os->monotonic_ms()};
+    w.deadline_ms = w.since_ms + wait_ms;
     (void)pthread_once(&fork_once, watch_forks);
-    for (;;) {
-        AUTO_FD int fd = -1;
-        /* Opened, locked and listed in one piece: a child forked in between would keep the lock and not know of it. */
-        pthread_mutex_lock(&held_mutex);
-        enum qs_status status = try_take(lock, dir_fd, &fd, err);
-        pthread_mutex_unlock(&held_mutex);
-        if (status)
-            return status;
-        if (lock->fd >= 0) {
-            write_note(lock->fd);
-            return QS_OK;
-        }
-        uint64_t now = qs_os->monotonic_ms();
-        if (now >= deadline)
-            return held_by_other(fd, wait_ms, err);
-        qs_os->sleep_ms(next_pause(deadline - now));
+    enum qs_status status = open_listed(lock, dir_fd, err);
+    if (!status)
+        status = wait_for_lock(lock, dir_fd, &w, wait_ms, err);
+    if (status) {
+        writer_lock_drop(lock);
+        return status;
     }
+    if (w.at_gate)
+        (void)lock_part(lock->fd, PART_GATE, F_UNLCK);
+    write_note(lock->fd);
+    return QS_OK;
 }
 
 void writer_lock_drop(struct writer_lock *lock)
@@ -212,7 +252,7 @@ void writer_lock_drop(struct writer_lock *lock)
     int saved = errno;
     forget(lock);
     if (lock->fd >= 0) {
-        struct flock wish = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+        struct flock wish = {.l_type = F_UNLCK, .l_whence = SEEK_SET}; /* both parts */
         (void)fcntl(lock->fd, F_OFD_SETLK, &wish);
         (void)close(lock->fd);
     }

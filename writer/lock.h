@@ -2,9 +2,10 @@
 /*
  * The writer lock: one writer per store.
  *
- * An OFD write lock on writer.lock. It goes with the open file, so the kernel drops it when its process dies, however
- * it dies. The holder leaves its name in the file for those who wait. A forked child closes its copy at once, so that a
- * child that lives on does not keep the lock.
+ * An OFD write lock on byte 0 of writer.lock; byte 1 is the gate at which those who wait stand one behind the other. It
+ * goes with the open file, so the kernel drops it when its process dies, however it dies. The holder leaves its name in
+ * the file for those who wait. A forked child closes its copy at once, so that a child that lives on does not keep the
+ * lock.
  */
 #ifndef WRITER_LOCK_H
 #define WRITER_LOCK_H
