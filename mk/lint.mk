@@ -15,7 +15,7 @@ lint-format:
 
 .PHONY: lint-sh
 lint-sh:
-	shellcheck $(LINT_SH)
+	shellcheck -S warning $(LINT_SH)
 
 # A file of more than 600 lines, or one without its licence line, is refused.
 .PHONY: lint-size

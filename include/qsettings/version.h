@@ -8,7 +8,7 @@
 #define QS_VERSION_MAJOR 0
 #define QS_VERSION_MINOR 1
 #define QS_VERSION_PATCH 0
-#define QS_VERSION "0.1.0"
+#define QS_VERSION       "0.1.0"
 
 #ifdef __cplusplus
 extern "C" {
