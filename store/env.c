@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The LMDB environment: open through a verified descriptor, one transaction, close. */
+/* The LMDB environment: open through a verified descriptor, one transaction, keep or close. */
 #include "store/env.h"
 
 #include "store/cleanup.h"
@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,6 +99,76 @@ static int open_env(int fd, size_t map_bytes, unsigned extra_flags, struct guard
     *ret_env = env;
     return 0;
 }
+
+/* ---- the environment kept open ---- */
+
+struct env_cache {
+    atomic_uint references;
+    MDB_env *env; /* NULL: none is kept */
+    pid_t pid;
+    dev_t device;
+    ino_t inode;
+    uint64_t txn_id; /* of the commit it made last */
+    size_t map_bytes;
+};
+
+struct env_cache *env_cache_new(void)
+{
+    struct env_cache *cache = calloc(1, sizeof *cache);
+    if (cache)
+        atomic_init(&cache->references, 1);
+    return cache;
+}
+
+struct env_cache *env_cache_ref(struct env_cache *cache)
+{
+    if (cache)
+        atomic_fetch_add_explicit(&cache->references, 1, memory_order_relaxed);
+    return cache;
+}
+
+void env_cache_unref(struct env_cache *cache)
+{
+    if (!cache || atomic_fetch_sub_explicit(&cache->references, 1, memory_order_acq_rel) != 1)
+        return;
+    int saved = errno;
+    if (cache->env)
+        mdb_env_close(cache->env);
+    free(cache);
+    errno = saved;
+}
+
+/* Takes the kept environment out if it may be used for the commit after txn_id; one that may not is closed. */
+static MDB_env *cache_take(struct env_cache *cache, int fd, uint64_t txn_id, size_t map_bytes)
+{
+    struct stat st;
+    MDB_env *env = cache ? cache->env : NULL;
+    if (!env)
+        return NULL;
+    cache->env = NULL;
+    if (cache->pid == getpid() && fstat(fd, &st) == 0 && st.st_dev == cache->device && st.st_ino == cache->inode &&
+        cache->txn_id == txn_id && cache->map_bytes >= map_bytes)
+        return env;
+    mdb_env_close(env);
+    return NULL;
+}
+
+static void cache_keep(struct env_cache *cache, MDB_env *env, int fd, uint64_t txn_id, size_t map_bytes)
+{
+    struct stat st;
+    if (!cache || fstat(fd, &st)) {
+        mdb_env_close(env);
+        return;
+    }
+    cache->env = env;
+    cache->pid = getpid();
+    cache->device = st.st_dev;
+    cache->inode = st.st_ino;
+    cache->txn_id = txn_id;
+    cache->map_bytes = map_bytes;
+}
+
+/* ---- one transaction ---- */
 
 static int put_ops(MDB_txn *txn, const MDB_dbi dbis[DB_COUNT], const struct env_op *ops, size_t count, bool append)
 {
@@ -194,6 +265,7 @@ static size_t first_map(int fd, const struct env_op *ops, size_t count)
 
 struct attempt {
     int fd;
+    struct env_cache *cache; /* NULL: open and close */
     uint64_t txn_id;
     const struct env_op *ops;
     size_t count;
@@ -223,12 +295,18 @@ static int guarded(struct attempt *a, struct guard *guard)
             (void)close(data_fd);
         return MDB_CORRUPTED;
     }
-    MDB_env *opened = NULL;
-    int code = open_env(a->fd, a->map_bytes, a->create ? MDB_NOSYNC : 0, guard, &opened);
+    MDB_env *opened = cache_take(a->cache, a->fd, a->txn_id - 1, a->map_bytes);
+    int code = 0;
+    if (opened)
+        code = mdb_env_set_userctx(opened, guard);
+    else
+        code = open_env(a->fd, a->map_bytes, a->create ? MDB_NOSYNC : 0, guard, &opened);
     env = opened;
     if (!code)
         code = run_in_env(opened, a);
-    if (opened)
+    if (!code)
+        cache_keep(a->cache, opened, a->fd, a->txn_id, a->map_bytes);
+    else if (opened)
         mdb_env_close(opened);
     return code;
 }
@@ -253,8 +331,8 @@ static int attempt_growing(struct attempt *a, struct guard *guard)
     return code;
 }
 
-enum qs_status env_commit(int fd, const struct meta *base, const struct env_op *ops, size_t count,
-                          enum env_outcome *ret_outcome, struct qs_error *err)
+enum qs_status env_commit(struct env_cache *cache, int fd, const struct meta *base, const struct env_op *ops,
+                          size_t count, enum env_outcome *ret_outcome, struct qs_error *err)
 {
     struct slot slot;
     struct guard guard = {.text = ""};
@@ -263,8 +341,12 @@ enum qs_status env_commit(int fd, const struct meta *base, const struct env_op *
         *ret_outcome = ENV_OLD;
         return status;
     }
-    struct attempt attempt = {
-        .fd = fd, .txn_id = base->txn_id + 1, .ops = ops, .count = count, .map_bytes = first_map(fd, ops, count)};
+    struct attempt attempt = {.fd = fd,
+                              .cache = cache,
+                              .txn_id = base->txn_id + 1,
+                              .ops = ops,
+                              .count = count,
+                              .map_bytes = first_map(fd, ops, count)};
     int code = attempt_growing(&attempt, &guard);
     if (!code) {
         *ret_outcome = ENV_NEW;

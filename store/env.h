@@ -21,14 +21,27 @@ struct env_op {
 enum env_outcome { ENV_OLD, ENV_NEW, ENV_DAMAGED };
 
 /*
- * Applies ops to the store open at fd (read-write) as one durable LMDB transaction, which must be base's id + 1.
+ * An environment kept open between the commits of one store handle: opening one costs as much as a commit. It is used
+ * again only by the process that opened it, for the same file, and only where nobody else committed since: then all
+ * that LMDB remembers (its oldest id above all) is as true as in a fresh one. After any error it is closed.
+ *
+ * Counted references, for a transaction may outlive its store handle. Only who holds the writer lock uses it.
+ */
+struct env_cache;
+struct env_cache *env_cache_new(void); /* one reference; NULL where there is no memory, which env_commit takes */
+struct env_cache *env_cache_ref(struct env_cache *cache);
+void env_cache_unref(struct env_cache *cache); /* NULL is fine; keeps errno */
+
+/*
+ * Applies ops to the store open at fd (read-write) as one durable LMDB transaction, which must be base's id + 1. cache
+ * may be NULL.
  *
  * Durability: after QS_OK the pages and the meta are on disk. On an error *ret_outcome says what the file holds now:
  * the meta slot's former bytes were put back where the commit had changed them. Errors: QS_IO, QS_DAMAGED (LMDB found
  * fault with what was verified, or the slot could not be put back).
  */
-enum qs_status env_commit(int fd, const struct meta *base, const struct env_op *ops, size_t count,
-                          enum env_outcome *ret_outcome, struct qs_error *err) QS_MUST_USE;
+enum qs_status env_commit(struct env_cache *cache, int fd, const struct meta *base, const struct env_op *ops,
+                          size_t count, enum env_outcome *ret_outcome, struct qs_error *err) QS_MUST_USE;
 
 /*
  * Builds a new store in the empty file open at fd: ops in ascending order of database and key, then one more

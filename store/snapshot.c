@@ -3,6 +3,7 @@
 #include "store/snapshot.h"
 
 #include "store/cleanup.h"
+#include "store/env.h"
 #include "store/os.h"
 
 #include <errno.h>
@@ -250,6 +251,7 @@ void qs_store_close(struct qs_store *store)
         return;
     int saved = errno;
     place_release(&store->place);
+    env_cache_unref(store->env);
     free(store);
     errno = saved;
 }

@@ -83,6 +83,7 @@ void snapshot_target_at(const struct qs_snapshot *snapshot, size_t index, struct
 struct qs_store {
     struct place place;
     unsigned wait_ms;
+    struct env_cache *env; /* a writer's; NULL before its first transaction */
 };
 
 void snapshot_release(struct qs_snapshot **snapshot); /* for AUTO(snapshot_release) */

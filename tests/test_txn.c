@@ -450,26 +450,91 @@ static void a_killed_holder_lets_the_next_writer_go_on(void **state)
     close(ready[1]);
 }
 
-static void descriptors_are_closed_on_exec_and_none_is_left(void **state)
+/* How many descriptors lead below the scratch root; each must be closed on exec. */
+static unsigned descriptors_of_store(void)
 {
-    (void)state;
-    struct qs_txn *txn = begin();
-    set(txn, "a", "1");
+    unsigned count = 0;
     for (int fd = 3; fd < 64; fd++) {
         int flags = fcntl(fd, F_GETFD);
         char link[64];
         char target[256] = "";
         (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
         ssize_t len = flags >= 0 ? readlink(link, target, sizeof target - 1) : -1;
-        if (len > 0 && strstr(target, f.root))
-            assert_true(flags & FD_CLOEXEC);
+        if (len <= 0 || !strstr(target, f.root))
+            continue;
+        assert_true(flags & FD_CLOEXEC);
+        count++;
     }
-    int before = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return count;
+}
+
+static void descriptors_are_closed_on_exec_and_none_outlives_the_handle(void **state)
+{
+    (void)state;
+    struct qs_txn *txn = begin();
+    set(txn, "a", "1");
+    assert_true(descriptors_of_store() > 0);
     commit(txn);
-    close(before);
-    int after = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    assert_true(after <= before); /* the lowest free number did not rise */
-    close(after);
+    assert_int_equal(descriptors_of_store(), 2); /* LMDB's two, kept for the next commit */
+    txn = begin();
+    qs_store_close(f.store);
+    qs_txn_free(txn); /* a transaction may outlive its handle */
+    f.store = NULL;
+    assert_int_equal(descriptors_of_store(), 0);
+}
+
+/* Commits of another process, a swapped file and an older one put in its place come between two commits of one handle.
+ */
+static void a_handle_that_commits_again_sees_what_others_did_to_the_file(void **state)
+{
+    (void)state;
+    size_t len = 0;
+    struct qs_store *other = NULL;
+    struct qs_txn *txn = NULL;
+    struct qs_fsck_report report;
+    ok(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f.root}, &other, &err));
+    fixture_set(&f, "a", "1");
+    uint8_t *older = fixture_bytes(&f, &len);
+    for (int i = 0; i < 12; i++) {
+        ok(qs_txn_begin(other, 0, &txn, &err));
+        ok(qs_txn_set(txn, i % 2 ? "b" : "c", i % 3 ? "1" : "2", 1, &err));
+        ok(qs_txn_commit(txn, NULL, NULL, &err));
+        qs_txn_free(txn);
+        if (i % 4 == 3)
+            ok(qs_store_compact(f.store, 0, &err));
+        fixture_set(&f, "a", i % 2 ? "1" : "2");
+        ok(qs_store_fsck(f.store, &report, &err));
+    }
+    fixture_write_bytes(&f, older, len); /* the same file, back in time */
+    for (int i = 0; i < 6; i++) {
+        fixture_set(&f, "a", i % 2 ? "1" : "2");
+        ok(qs_store_fsck(f.store, &report, &err));
+    }
+    assert_int_equal(report.generation, 2 + 6);
+    free(older);
+    qs_store_close(other);
+}
+
+static void a_forked_child_commits_with_its_own_environment(void **state)
+{
+    (void)state;
+    struct qs_fsck_report report;
+    fixture_set(&f, "a", "1"); /* the environment is kept */
+    pid_t child = fork();
+    if (child == 0) {
+        struct qs_txn *txn = NULL;
+        bool good = qs_txn_begin(f.store, 1000, &txn, NULL) == QS_OK &&
+                    qs_txn_set(txn, "child", "1", 1, NULL) == QS_OK && qs_txn_commit(txn, NULL, NULL, NULL) == QS_OK;
+        qs_txn_free(txn);
+        qs_store_close(f.store);
+        _exit(good ? 0 : 1);
+    }
+    int how = 0;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    fixture_set(&f, "a", "2");
+    store_is("{\"a\":2,\"child\":1}");
+    ok(qs_store_fsck(f.store, &report, &err));
 }
 
 static void an_absent_store_is_not_made_by_a_writer(void **state)
@@ -506,7 +571,9 @@ int main(void)
         TEST(a_waiting_writer_is_told_who_holds_the_lock),
         TEST(a_forked_child_can_neither_use_nor_keep_its_parents_transaction),
         TEST(a_killed_holder_lets_the_next_writer_go_on),
-        TEST(descriptors_are_closed_on_exec_and_none_is_left),
+        TEST(descriptors_are_closed_on_exec_and_none_outlives_the_handle),
+        TEST(a_handle_that_commits_again_sees_what_others_did_to_the_file),
+        TEST(a_forked_child_commits_with_its_own_environment),
         TEST(an_absent_store_is_not_made_by_a_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

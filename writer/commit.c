@@ -190,7 +190,7 @@ static enum qs_status run_commit(struct commit *c, const struct qs_commit_option
         status = make_ops(c, record_bytes, err);
     if (status)
         return status;
-    status = env_commit(c->txn->hold.data_fd, &c->txn->base->meta, c->ops, c->op_count, &outcome, err);
+    status = env_commit(c->txn->env, c->txn->hold.data_fd, &c->txn->base->meta, c->ops, c->op_count, &outcome, err);
     return status ? say_what_stands(c, outcome, status, err) : QS_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "writer/txn.h"
 
 #include "store/cleanup.h"
+#include "store/env.h"
 #include "store/error.h"
 #include "store/key.h"
 #include "store/schema.h"
@@ -20,6 +21,9 @@ enum qs_status qs_txn_begin(struct qs_store *store, unsigned wait_ms, struct qs_
     txn->hold = HOLD_NONE;
     txn->owner = getpid();
     txn->action = JOURNAL_SET;
+    if (!store->env)
+        store->env = env_cache_new();
+    txn->env = env_cache_ref(store->env);
     txn->place = store->place;
     txn->place.dir = strdup(store->place.dir);
     txn->place.home = store->place.home ? strdup(store->place.home) : NULL;
@@ -57,6 +61,7 @@ void qs_txn_free(struct qs_txn *txn)
         overlay_release(&txn->areas[i]);
     qs_snapshot_unref(txn->base);
     place_release(&txn->place);
+    env_cache_unref(txn->env);
     free(txn->changes);
     free(txn);
     errno = saved;

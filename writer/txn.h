@@ -36,6 +36,7 @@ struct qs_txn {
     pid_t owner;
     bool open;
     struct hold hold;
+    struct env_cache *env; /* the store handle's */
     struct qs_snapshot *base;
     struct overlay areas[AREA_COUNT];
     uint32_t flags;

@@ -15,6 +15,8 @@
  * One writer at a time holds the store's writer.lock from begin to commit, abort or free; each change is made against
  * the generation read under that lock, so no change is lost. The lock is never a reader's business.
  *
+ * After a commit the store handle keeps the file open (and some 3 MiB of memory) for its next one, until it is closed.
+ *
  * Threads: one thread at a time. Fork: in a child every call on the parent's transaction gives QS_USAGE; the child's
  * copy of the lock is closed at once and the parent keeps it.
  */
