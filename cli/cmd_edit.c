@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 struct editing {
@@ -165,15 +166,44 @@ static void report_unchanged(struct cli *cli, const struct editing *editing)
     cli_report_commit(cli, editing->store, &info, json_array());
 }
 
+/* What the editor left, which may be anything. */
+static enum qs_status read_text(const struct editing *editing, char **ret_text, size_t *ret_len, struct qs_error *err)
+{
+    struct stat st;
+    if (stat(editing->file, &st) == 0 && !S_ISREG(st.st_mode)) {
+        error_set(err, QS_INVALID, "the editor left something that is no regular file");
+        error_add_file(err, editing->file);
+        return QS_INVALID;
+    }
+    return input_read(editing->file, QS_DOCUMENT_MAX_BYTES, ret_text, ret_len, err);
+}
+
+static bool is_first_text(const struct editing *editing, const char *text, size_t len)
+{
+    return len == editing->first.len && memcmp(text, editing->first.data, len) == 0;
+}
+
+/* An editor that was killed, or the terminal with it, may have saved an hour's work before. */
+static void keep_changed_text(struct editing *editing, struct qs_error *err)
+{
+    char *text AUTO_FREE = NULL;
+    size_t len = 0;
+    if (read_text(editing, &text, &len, NULL) != QS_OK || is_blank(text) || is_first_text(editing, text, len))
+        return;
+    editing->keep = true;
+    if (err)
+        (void)snprintf(err->advice, sizeof err->advice, "your text is kept in %s", editing->file);
+}
+
 static enum qs_status commit_text(struct cli *cli, struct editing *editing, struct qs_error *err)
 {
     struct qs_txn *txn AUTO(auto_txn) = NULL;
     char *text AUTO_FREE = NULL;
     size_t len = 0;
-    enum qs_status status = input_read(editing->file, QS_DOCUMENT_MAX_BYTES, &text, &len, err);
+    enum qs_status status = read_text(editing, &text, &len, err);
     if (status != QS_OK)
         return status;
-    if (is_blank(text) || (len == editing->first.len && memcmp(text, editing->first.data, len) == 0)) {
+    if (is_blank(text) || is_first_text(editing, text, len)) {
         report_unchanged(cli, editing);
         return QS_OK;
     }
@@ -233,8 +263,10 @@ enum qs_status cmd_edit(struct cli *cli, int count, char **operands, struct qs_e
     if (status == QS_OK)
         status = make_file(&editing, err);
     while (status == QS_OK) {
-        if ((status = run_editor(&editing, err)) != QS_OK)
+        if ((status = run_editor(&editing, err)) != QS_OK) {
+            keep_changed_text(&editing, err);
             break;
+        }
         struct qs_error fault = {0};
         status = commit_text(cli, &editing, &fault);
         if (status == QS_OK)

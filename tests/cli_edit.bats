@@ -91,7 +91,7 @@ editor() {
 }
 
 @test "an editor that fails changes nothing" {
-    editor 'echo junk >"$1"; exit 3'
+    editor 'exit 3'
     qs --system edit
     refused 10 "nothing was changed"
     export EDITOR=/no/such/editor
@@ -100,6 +100,22 @@ editor() {
     [[ $stderr == *'the editor "/no/such/editor" failed'* ]]
     [ "$(generation system)" = 2 ]
     [ -z "$(ls -A "$TMPDIR")" ]
+}
+
+@test "an editor that dies after it saved loses nobody's work" {
+    editor 'echo "b: 1" >>"$1"; kill -KILL $$'
+    qs --system edit
+    [ "$status" -eq 10 ]
+    [[ $stderr == *"nothing was changed"*"your text is kept in $TMPDIR/"* ]]
+    grep -q "^b: 1$" "$TMPDIR"/*/system.yaml
+    [ "$(generation system)" = 2 ]
+}
+
+@test "an editor that leaves a FIFO in the text's place is refused" {
+    editor 'rm "$1"; mkfifo "$1"'
+    run --separate-stderr timeout 20 "$QS" --root "$ROOT" --system edit
+    refused 3 "no regular file"
+    [ "$(generation system)" = 2 ]
 }
 
 @test "edit of a store that is not there names init" {

@@ -172,9 +172,10 @@ static void *fork_one(void *unused)
 {
     if (fork() == 0) { /* lives on, and executes nothing that would close its descriptors */
         pid_t self = getpid();
-        for (ssize_t told = write(report_to, &self, sizeof self); told > 0;)
+        if (write(report_to, &self, sizeof self) != sizeof self)
+            _exit(1);
+        for (;;)
             (void)pause();
-        _exit(1);
     }
     (void)sem_post(&forked);
     return unused;
