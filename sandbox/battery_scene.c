@@ -208,7 +208,8 @@ static enum qs_status choose_program(const struct stage *stage, char **ret_path,
     const char *const dirs[] = {stage->decoys->base, stage->scratch ? workspace_of(stage) : stage->decoys->base};
     char name[32];
     (void)snprintf(name, sizeof name, "qsandbox-%d", (int)stage->kind);
-    if (is_visible(plan, stage->context.facts.executable)) {
+    /* Who gave up rights since the program started may not reach it by its name any more. */
+    if (is_visible(plan, stage->context.facts.executable) && access(stage->context.facts.executable, X_OK) == 0) {
         *ret_path = strdup(stage->context.facts.executable);
         return *ret_path ? QS_OK : error_set(err, QS_IO, "out of memory");
     }
