@@ -50,7 +50,10 @@ verify() { # verify USER [OPTIONS]
 }
 
 # What the battery may not change: all but the state that a run makes, too.
-tree() { (cd "$base" && find . -path ./root/sandbox -prune -o -path './home/*/.local' -prune -o -printf '%p %y %m %U %s\n' | sort); }
+tree() {
+    (cd "$base" && find . -path ./root/sandbox -prune -o -path './home/*/.local' -prune -o \
+        -printf '%p %y %m %U %s\n' | sort)
+}
 
 @test "the battery passes, gives every check, and leaves nothing behind" {
     local before names
@@ -155,6 +158,18 @@ tree() { (cd "$base" && find . -path ./root/sandbox -prune -o -path './home/*/.l
     [ $status -eq 143 ]
     [ -z "$(find "$base/home" -name '.qsandbox-verify*')" ]
     ! grep -qsE "^Uid:.*\b$UID_ANN\b" /proc/[0-9]*/status
+}
+
+@test "where the home cannot be written the decoys lie elsewhere, and the state that a run needs is missed by name" {
+    chown root:root "$base/home/ann"
+    chmod 755 "$base/home/ann"
+    run -7 verify ann
+    [[ $output == "qsandbox: status 7 "*"cannot make .local"* ]]
+    policy '{"filesystem":"workspace-write","network":"closed"}' \
+        '{"limits":{"wallSeconds":0},"audit":"off","caches":"none"}'
+    run -0 --separate-stderr verify ann --json
+    jq -e 'any(.checks[]; .name == "outside-write-erofs" and .detail == "a new file in / failed with EROFS")' <<<"$output"
+    [ -z "$(find /tmp /var/tmp -maxdepth 1 -name '.qsandbox-verify*' -uid $UID_ANN)" ]
 }
 
 @test "a check that cannot be tried under the policy's limits has failed, and says why" {
