@@ -228,9 +228,11 @@ static enum qs_status give_next(struct qs_watch *watch, struct qs_watch_event *r
 enum qs_status qs_watch_next(struct qs_watch *watch, struct qs_watch_event *ret_event, struct qs_error *err)
 {
     enum qs_status status = give_next(watch, ret_event, err);
-    if (status != QS_NOT_FOUND)
+    if (status == QS_OK)
         return status;
     drain(watch); /* first: an event that comes after the look wakes the caller again */
-    status = look(watch, err);
-    return status ? status : give_next(watch, ret_event, err);
+    enum qs_status looked = look(watch, status == QS_NOT_FOUND ? err : NULL);
+    if (looked == QS_OK)
+        return give_next(watch, ret_event, err);
+    return status == QS_NOT_FOUND ? looked : status; /* a damaged record stays the answer until the store is another */
 }

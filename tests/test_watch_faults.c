@@ -190,6 +190,34 @@ static void a_start_beyond_the_newest_generation_is_told_as_a_gap(void **state)
     qs_watch_close(watch);
 }
 
+static void a_damaged_record_is_passed_once_the_store_is_repaired(void **state)
+{
+    (void)state;
+    fixture_set(&f, "a", "\"marker-2\"");
+    fixture_set(&f, "a", "\"other\"");
+    fixture_set(&f, "b", "1"); /* 4 */
+    size_t len = 0;
+    uint8_t *bytes = fixture_bytes(&f, &len);
+    for (size_t at = 0; at + 8 < len; at++)
+        if (memcmp(bytes + at, "marker-2", 8) == 0)
+            bytes[at] = 'M';
+    fixture_write_bytes(&f, bytes, len);
+    free(bytes);
+    struct qs_watch *watch = watching(1);
+    struct qs_watch_event event;
+    fixture_fake_clock();
+    assert_int_equal(qs_watch_next(watch, &event, &err), QS_DAMAGED);
+    assert_int_equal(qs_watch_next(watch, &event, &err), QS_DAMAGED); /* still the same answer */
+    assert_non_null(strstr(err.message, "generation 2"));
+    struct qs_repair_report report;
+    ok(qs_store_repair(f.store, true, 0, &report, &err));
+    event = next(watch);
+    assert_int_equal(event.generation, report.new_generation);
+    assert_true(event.history_missing);
+    nothing_more(watch);
+    qs_watch_close(watch);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -200,6 +228,7 @@ int main(void)
         TEST(a_restore_that_keeps_the_policy_does_not_say_that_it_changed),
         TEST(an_older_file_put_back_by_hand_is_told_at_once),
         TEST(a_start_beyond_the_newest_generation_is_told_as_a_gap),
+        TEST(a_damaged_record_is_passed_once_the_store_is_repaired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
