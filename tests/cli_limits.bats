@@ -94,3 +94,13 @@ teardown() {
     [[ $(cat "$SCRATCH/errors") == *"/proc is not mounted"*"nothing was changed"* ]]
     [ "$("$QS" --root "$ROOT" --system get a)" = 1 ]
 }
+
+@test "a user whom the password database does not know is refused, not read as one without settings" {
+    cp "$QS" "$SCRATCH/qsettings" # where anybody can run it
+    local user=(setpriv --reuid 54321 --regid 54321 --clear-groups env -u HOME "$SCRATCH/qsettings")
+    run --separate-stderr "${user[@]}" policy
+    refused 10 "no home for uid 54321" "--root"
+    run --separate-stderr "${user[@]}" --root "$ROOT" --system get a
+    ok
+    [ "$output" = 1 ]
+}

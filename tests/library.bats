@@ -81,7 +81,7 @@ install_there() {
 @test "install, pkg-config, a program built against it, uninstall" {
     install_there
     export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-    [ "$(pkg-config --modversion qsettings)" = "$(sed -n 's/^#define QS_VERSION "\(.*\)"/\1/p' include/qsettings/version.h)" ]
+    [ "$(pkg-config --modversion qsettings)" = "$(sed -n 's/^#define QS_VERSION *"\(.*\)"/\1/p' include/qsettings/version.h)" ]
     cat >"$BATS_TEST_TMPDIR/use.c" <<'END'
 #include <qsettings/qsettings.h>
 #include <stdio.h>
