@@ -36,8 +36,8 @@ static void grammar_make(struct grammar *grammar, const char *mode, uint64_t all
             *at++ = ':';
     }
     grammar->longs[count] = (struct option){0};
-    for (char digit = '0'; digit <= '9'; digit++) {
-        *at++ = digit;
+    for (int digit = '0'; digit <= '9'; digit++) {
+        *at++ = (char)digit;
         *at++ = ':';
         *at++ = ':';
     }

@@ -294,7 +294,7 @@ FILE_WAY(rename_over, FILE_RENAME_OVER)
 
 #define FILE_OP(label, symbol) \
     { \
-        .backend = label, .name = "save", .prepare = prepare_##symbol, .run = run_##symbol, .save = save_##symbol, \
+        .backend = (label), .name = "save", .prepare = prepare_##symbol, .run = run_##symbol, .save = save_##symbol, \
         .look = look_file, .old_number = 2, .new_number = 3 \
     }
 

@@ -10,13 +10,15 @@ setup() {
     chmod 755 "$base"
     ws=$base/home/ws
     mkdir -p "$ws" "$base/root" "$base/bin"
+    # copies: where the build lies the plain user may not be let in
+    install -m 755 "$base/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
     printf '#!/bin/sh\necho "agent 1.2"\n' >"$base/bin/agent"
     chmod 755 "$base/bin/agent"
     chown -R $UID_ANN:$UID_ANN "$base/home"
     chmod 700 "$base/home"
     { cat /etc/passwd && echo "ann:x:$UID_ANN:$UID_ANN:Ann:$base/home:/bin/sh"; } >"$base/passwd"
     export GIT_CONFIG_NOSYSTEM=1 HOME=$base/home PATH=/usr/sbin:/usr/bin:/sbin:/bin
-    "$QS_BUILD/bin/qsettings" --root "$base/root" --system init >/dev/null
+    "$base/bin/qsettings" --root "$base/root" --system init >/dev/null
     # without a wall limit, and so without the check that takes three seconds
     policy '{"filesystem":"workspace-write","network":"closed"}' '{"limits":{"wallSeconds":0}}'
     as git init -q .
@@ -28,7 +30,7 @@ teardown() {
 
 policy() {
     printf '{"tools":{"executionSandbox":%s},"executor":%s}' "$1" "$2" |
-        "$QS_BUILD/bin/qsettings" --root "$base/root" --system apply --replace - >/dev/null
+        "$base/bin/qsettings" --root "$base/root" --system apply --replace - >/dev/null
 }
 
 as() { # as COMMAND...: as the plain user in her workspace
@@ -36,7 +38,7 @@ as() { # as COMMAND...: as the plain user in her workspace
         setpriv --reuid $UID_ANN --regid $UID_ANN --clear-groups "$@"
 }
 
-receipt() { as timeout -k 1 60 "$QS_BUILD/bin/qsandbox" --root "$base/root" receipt "$@"; }
+receipt() { as timeout -k 1 60 "$base/bin/qsandbox" --root "$base/root" receipt "$@"; }
 
 @test "a receipt has every field, and promotes when nothing is missing" {
     run -0 --separate-stderr receipt --json --owner Ann --rollback "apt install old" --host-group ci --agent "$base/bin/agent"
@@ -52,7 +54,7 @@ receipt() { as timeout -k 1 60 "$QS_BUILD/bin/qsandbox" --root "$base/root" rece
         all(.checks | del(."wall-limit")[]; .result == "pass")' <<<"$output"
     jq -e --arg version "$(bwrap --version)" --arg agent "$base/bin/agent" '.bwrap.version == $version and
         .bwrap.path == "/usr/bin/bwrap" and .agent.version == "agent 1.2" and .agent.path == $agent' <<<"$output"
-    jq -e --arg path "$(realpath "$QS_BUILD/bin/qsandbox")" '.executor.path == $path and
+    jq -e --arg path "$(realpath "$base/bin/qsandbox")" '.executor.path == $path and
         all(.executor, .bwrap, .agent; .digest | startswith("blake2b-256:"))' <<<"$output"
     jq -e '.policyDigest | startswith("blake2b-256:")' <<<"$output"
     # held against itself, as YAML: nothing is due
@@ -94,6 +96,8 @@ receipt() { as timeout -k 1 60 "$QS_BUILD/bin/qsandbox" --root "$base/root" rece
 }
 
 @test "an agent's program is found in PATH, may have no version, and leaves nothing running" {
+    # copies: where the build lies the plain user may not be let in
+    install -m 755 "$base/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
     printf '#!/bin/sh\necho first\nsleep 987654 &\nsleep 987654\n' >"$base/bin/stays"
     chmod 755 "$base/bin/stays"
     PATH=$base/bin:$PATH run -0 --separate-stderr receipt --json --agent stays
@@ -116,6 +120,6 @@ receipt() { as timeout -k 1 60 "$QS_BUILD/bin/qsandbox" --root "$base/root" rece
     run -2 receipt --json --yaml
     run -3 receipt --owner $'\xff'
     [[ $output == *"not UTF-8"* ]]
-    "$QS_BUILD/bin/qsettings" --root "$base/root" --system apply --replace - <<<'{}' >/dev/null
+    "$base/bin/qsettings" --root "$base/root" --system apply --replace - <<<'{}' >/dev/null
     run -4 receipt
 }

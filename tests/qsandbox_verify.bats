@@ -9,7 +9,9 @@ setup() {
     bats_require_minimum_version 1.5.0
     base=$(mktemp -d /srv/qsandbox-verify.XXXXXX)
     chmod 755 "$base"
-    qsandbox=$QS_BUILD/bin/qsandbox
+    mkdir "$base/bin" # a copy: where the build lies the plain user may not be let in
+    install -m 755 "$QS_BUILD/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
+    qsandbox=$base/bin/qsandbox
     mkdir -p "$base/home/root/.ssh" "$base/home/ann/.ssh" "$base/root"
     echo "private key" | tee "$base/home/root/.ssh/id" >"$base/home/ann/.ssh/id"
     chown -R $UID_ANN:$UID_ANN "$base/home/ann"
@@ -19,7 +21,7 @@ setup() {
         echo "ann:x:$UID_ANN:$UID_ANN:Ann:$base/home/ann:/bin/sh"
     } >"$base/passwd"
     export GIT_CONFIG_NOSYSTEM=1 HOME=$base/home/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
-    "$QS_BUILD/bin/qsettings" --root "$base/root" --system init >/dev/null
+    "$base/bin/qsettings" --root "$base/root" --system init >/dev/null
     policy '{"filesystem":"workspace-write","network":"closed"}' "$no_wall"
 }
 
@@ -30,7 +32,7 @@ teardown() {
 # policy EXECUTION_SANDBOX EXECUTOR: the system store's policy
 policy() {
     printf '{"tools":{"executionSandbox":%s},"executor":%s}' "$1" "$2" |
-        "$QS_BUILD/bin/qsettings" --root "$base/root" --system apply --replace - >/dev/null
+        "$base/bin/qsettings" --root "$base/root" --system apply --replace - >/dev/null
 }
 
 # as root|ann COMMAND...: in that user's home, in a mount namespace where the password database is ours
@@ -139,7 +141,7 @@ tree() {
     [[ $output == "qsandbox: status 6 "* ]]
     rm -r "$base/root/system"
     run -5 verify ann
-    "$QS_BUILD/bin/qsettings" --root "$base/root" --system init --no-require >/dev/null
+    "$base/bin/qsettings" --root "$base/root" --system init --no-require >/dev/null
     run -4 verify root
     [ "$(tree | grep -v '^./root')" = "$(grep -v '^./root' <<<"$before")" ]
 }

@@ -5,7 +5,8 @@
 # may not be let in.
 
 bats_require_minimum_version 1.5.0
-UID_ANN=12345
+# Suites run side by side, and a test asks whether any process of hers is left: each has its own uid.
+UID_ANN=$((12400 + $(cksum <<<"$BATS_TEST_FILENAME" | cut -d' ' -f1) % 100))
 
 setup() {
     base=$(mktemp -d /srv/qsandbox-test.XXXXXX)
