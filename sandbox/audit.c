@@ -158,7 +158,7 @@ static bool add_chain(const struct audit *audit, const char *type, const struct 
 static enum qs_status append_locked(struct audit *audit, const char *type, json_t *fields, bool durable,
                                     struct qs_error *err)
 {
-    struct tail tail;
+    struct tail tail = {0};
     AUTO(buf_release) struct buf line = {0};
     enum qs_status status = read_tail(audit->fd, &tail, err);
     if (status != QS_OK)

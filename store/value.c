@@ -160,8 +160,9 @@ bool value_equal(const json_t *a, const json_t *b)
     case JSON_INTEGER:
         return json_integer_value(a) == json_integer_value(b);
     case JSON_REAL:
+        /* 0.0 is not -0.0 here. */
+        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
         return memcmp(&left, &right, sizeof left) == 0;
-        /* 0.0 is not -0.0 here */ // NOLINT(bugprone-suspicious-memory-comparison)
     case JSON_TRUE:
     case JSON_FALSE:
     case JSON_NULL:
