@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <fuse3/fuse.h>
 #include <linux/falloc.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -190,6 +192,17 @@ static const struct fuse_operations operations = {
     .fallocate = op_fallocate,
 };
 
+/*
+ * The server moves to a mount namespace of its own, without the disk. Were it the last to leave the one where a file
+ * system is mounted on the loop device, the kernel would write that file system's last blocks before it closed the
+ * server's descriptor: to a server that is gone but still answers for the disk, and so for ever (do_exit gives
+ * namespaces up before it closes files).
+ */
+static int leave_room(const char *mount_point)
+{
+    return unshare(CLONE_NEWNS) || umount2(mount_point, MNT_DETACH) ? -1 : 0;
+}
+
 int fuse_image_serve(const struct fuse_image *image, const char *mount_point, int ready_fd)
 {
     struct server server = {.image = *image, .ready_fd = ready_fd};
@@ -202,7 +215,7 @@ int fuse_image_serve(const struct fuse_image *image, const char *mount_point, in
         fuse_opt_free_args(&args);
         return 1;
     }
-    int result = fuse_loop(fuse);
+    int result = leave_room(mount_point) == 0 ? fuse_loop(fuse) : -1;
     fuse_unmount(fuse);
     fuse_destroy(fuse);
     fuse_opt_free_args(&args);

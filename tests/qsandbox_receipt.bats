@@ -11,7 +11,7 @@ setup() {
     ws=$base/home/ws
     mkdir -p "$ws" "$base/root" "$base/bin"
     # copies: where the build lies the plain user may not be let in
-    install -m 755 "$base/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
+    install -m 755 "$QS_BUILD/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
     printf '#!/bin/sh\necho "agent 1.2"\n' >"$base/bin/agent"
     chmod 755 "$base/bin/agent"
     chown -R $UID_ANN:$UID_ANN "$base/home"
@@ -97,7 +97,7 @@ receipt() { as timeout -k 1 60 "$base/bin/qsandbox" --root "$base/root" receipt 
 
 @test "an agent's program is found in PATH, may have no version, and leaves nothing running" {
     # copies: where the build lies the plain user may not be let in
-    install -m 755 "$base/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
+    install -m 755 "$QS_BUILD/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
     printf '#!/bin/sh\necho first\nsleep 987654 &\nsleep 987654\n' >"$base/bin/stays"
     chmod 755 "$base/bin/stays"
     PATH=$base/bin:$PATH run -0 --separate-stderr receipt --json --agent stays
