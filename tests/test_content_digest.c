@@ -16,7 +16,6 @@
 struct content {
     struct leaf *settings;
     char (*texts)[32];
-    struct leaf lock;
     struct entry_list areas[AREA_COUNT];
 };
 
@@ -29,9 +28,9 @@ static struct content make(size_t count)
         size_t len = (size_t)snprintf(c.texts[i], sizeof c.texts[i], "key%05zu", i);
         c.settings[i] = (struct leaf){{c.texts[i], len}, {"1", 1}};
     }
-    c.lock = (struct leaf){{"key", 3}, {"true", 4}};
+    c.settings[count] = (struct leaf){{"key", 3}, {"true", 4}}; /* the lock, behind the settings */
     c.areas[AREA_SETTINGS] = (struct entry_list){c.settings, count};
-    c.areas[AREA_LOCKS] = (struct entry_list){&c.lock, 1};
+    c.areas[AREA_LOCKS] = (struct entry_list){&c.settings[count], 1};
     return c;
 }
 
