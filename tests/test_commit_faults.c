@@ -131,7 +131,7 @@ static void every_call_in_turn(const char *name, work change, bool onwards, enum
     restore_bytes(bytes, len);
     printf("# %s, kind %d%s, errno %d: %u calls, %u failed, %u succeeded\n", name, (int)kind, onwards ? " onwards" : "",
            code, at - 2, tally.failed, tally.succeeded);
-    assert_true(at > 3);
+    assert_true(at > 6); /* pages, flush and meta: all of them were reached */
     if (may_fail)
         assert_true(tally.failed > 0);
     else

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interposed writing and flushing calls. */
+/*
+ * Interposed writing and flushing calls. liblmdb calls pwrite, what is built with 64-bit offsets calls pwrite64: both must
+ * be here, so this file is built without the macro that makes one of the other.
+ */
+#undef _FILE_OFFSET_BITS
 #include "tests/support/disk_faults.h"
 
 #include <dlfcn.h>
@@ -12,6 +16,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT ssize_t pwrite(int fd, const void *data, size_t len, off_t at);
+EXPORT ssize_t pwrite64(int fd, const void *data, size_t len, off64_t at);
 EXPORT ssize_t write(int fd, const void *data, size_t len);
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count);
 EXPORT int fdatasync(int fd);
@@ -102,6 +107,11 @@ static ssize_t real_write(int fd, const void *data, size_t len, off_t at, bool p
 ssize_t pwrite(int fd, const void *data, size_t len, off_t at)
 {
     return strikes(fd) ? struck_write(real_write, fd, data, len, at, true) : real_write(fd, data, len, at, true);
+}
+
+ssize_t pwrite64(int fd, const void *data, size_t len, off64_t at)
+{
+    return pwrite(fd, data, len, at);
 }
 
 ssize_t write(int fd, const void *data, size_t len)
