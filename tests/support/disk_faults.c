@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interposed writing and flushing calls. liblmdb calls pwrite, what is built with 64-bit offsets calls pwrite64: both must
- * be here, so this file is built without the macro that makes one of the other.
+ * Interposed writing and flushing calls. liblmdb calls pwrite, what is built with 64-bit offsets calls pwrite64: both
+ * must be here, so this file is built without the macro that makes one of the other.
  */
 #undef _FILE_OFFSET_BITS
 #include "tests/support/disk_faults.h"
