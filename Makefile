@@ -153,7 +153,7 @@ $(OUT)/lib/pkgconfig/qsettings.pc: qsettings.pc.in Makefile
 	$(say) GEN $@
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' $< > $@
 
-# Tests see the inside: they link the objects, not the shared library (which test_abi and the examples use).
+# Tests see the inside: they link the objects, not the shared library (which library.bats and the examples use).
 $(OUT)/tests/%: $(OBJ)/tests/%.o $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
