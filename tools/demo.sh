@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The main job, shown on a scratch root: a system store is made and filled, and read by an unprivileged user while a writer
-# commits for three seconds. Fails if any read was absent, torn or stale. Usage: tools/demo.sh OUT
+# commits for three seconds; then a command runs confined under the policy of that store. Fails if any read was absent, torn
+# or stale, or if the command could read or write what it must not. Usage: tools/demo.sh OUT
 #
 # Each commit sets demo.a and demo.b to the same rising number; so a read with two different numbers is torn, and one with
 # a number below the last it saw, or below the last that was acknowledged before it began, is stale.
@@ -17,7 +18,7 @@ chmod 755 "$scratch"
 mkdir "$scratch/root" "$scratch/seen"
 chmod 777 "$scratch/seen"
 # where the build lies another user may not be let in
-install -m 755 "$out/bin/qsettings" "$scratch/qsettings"
+install -m 755 "$out/bin/qsettings" "$out/bin/qsandbox" "$scratch/"
 qs=("$scratch/qsettings" --root "$scratch/root" --system)
 : >"$scratch/acknowledged"
 
@@ -77,3 +78,47 @@ if ((commits == 0 || reads == 0 || absent + torn + stale > 0)); then
     exit 1
 fi
 "${qs[@]}" fsck
+
+# ---- a confined command ----
+# Its workspace may be written. The store, a file beside the workspace, a variable that looks like a secret and the
+# network are what it tries to get at; each line it prints is a real attempt.
+mkdir "$scratch/workspace" "$scratch/private"
+echo "left alone" >"$scratch/private/notes"
+cat >"$scratch/workspace/attempts.sh" <<ATTEMPTS
+echo started >ran
+try() {
+    printf '  %-34s' "\$1"
+    shift
+    if "\$@" >out 2>err; then echo yes; else echo no; fi
+}
+beside() { echo changed >"$scratch/private/notes"; }
+store() { cat "$scratch/root/system/data.mdb" >copy; }
+secret() { test -n "\${DEMO_API_TOKEN:-}"; }
+reachable() { test "\$(grep -c : /proc/net/dev)" -gt 1; }
+try "writes in its workspace" touch made
+try "writes beside its workspace" beside
+try "reads the policy store" store
+try "sees DEMO_API_TOKEN" secret
+try "has a network but loopback" reachable
+ATTEMPTS
+"${qs[@]}" set executor '{"audit":"off","caches":"none"}' >/dev/null
+[[ -s $scratch/root/system/data.mdb ]] || { echo "qsettings: the demo looks for the store in the wrong place" >&2; exit 1; }
+
+echo
+echo "A command under that policy (qsandbox run):"
+status=0
+DEMO_API_TOKEN=hunter2 "$scratch/qsandbox" --root "$scratch/root" run --workspace "$scratch/workspace" \
+    --cwd "$scratch/workspace" -- /bin/sh attempts.sh >"$scratch/attempts" 2>"$scratch/refusal" || status=$?
+cat "$scratch/attempts"
+if ((status == 125)) && [[ ! -e $scratch/workspace/ran ]]; then
+    sed 's/^/  /' "$scratch/refusal"
+    echo "No sandbox can be had here, so the command was not run: it is refused, never run unconfined."
+    [[ ${QS_NO_SKIP:-} != 1 ]] || exit 1
+    exit 0
+fi
+if [[ $status != 0 || $(sed 's/.* //' "$scratch/attempts" | tr '\n' ' ') != "yes no no no no " ||
+    $(cat "$scratch/private/notes") != "left alone" || ! -e $scratch/workspace/made ]]; then
+    cat "$scratch/refusal" >&2
+    echo "qsettings: the demo failed: the command was not confined" >&2
+    exit 1
+fi
