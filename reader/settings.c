@@ -27,6 +27,12 @@ const char *qs_layer_name(enum qs_layer layer)
     return "unknown";
 }
 
+uint64_t qs_settings_generation(const struct qs_settings *settings, enum qs_layer layer)
+{
+    const struct qs_snapshot *snapshot = (unsigned)layer < QS_LAYER_COUNT ? settings->snapshots[layer] : NULL;
+    return snapshot ? qs_snapshot_generation(snapshot) : 0;
+}
+
 static enum qs_scope scope_of(enum qs_layer layer)
 {
     return layer == QS_LAYER_DEFAULTS ? QS_SCOPE_DEFAULTS : layer == QS_LAYER_USER ? QS_SCOPE_USER : QS_SCOPE_SYSTEM;

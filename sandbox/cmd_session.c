@@ -3,7 +3,7 @@
 #include "sandbox/sandbox.h"
 
 #include "qsettings/policy.h"
-#include "sandbox/session.h"
+#include "reader/session.h"
 #include "store/cleanup.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static enum qs_status name_session(int fd, struct qs_error *err)
     if (!session_process(getpid(), &parent, &start))
         return error_set(err, QS_IO, "cannot read this process's start time from /proc");
     (void)snprintf(text, sizeof text, "%d:%llu:%d", (int)getpid(), start, fd);
-    return setenv(SESSION_VARIABLE, text, 1) == 0 ? QS_OK : error_set(err, QS_IO, "out of memory");
+    return setenv(QS_SESSION_VARIABLE, text, 1) == 0 ? QS_OK : error_set(err, QS_IO, "out of memory");
 }
 
 static _Noreturn void become_program(const struct options *options, pid_t session, const sigset_t *mask)
@@ -89,7 +89,7 @@ int cmd_session(const struct options *options)
     struct qs_error err = {0};
     sigset_t watched, old;
     AUTO_FD int frozen = -1;
-    if (getenv(SESSION_VARIABLE)) {
+    if (getenv(QS_SESSION_VARIABLE)) {
         error_set(&err, QS_USAGE, "this is a session already");
         return report_error(&err, EXIT_REFUSED);
     }

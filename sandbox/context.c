@@ -2,8 +2,6 @@
 /* From the policy to a plan, once. */
 #include "sandbox/context.h"
 
-#include "sandbox/session.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,10 +23,10 @@ static void narrow(const struct options *options, struct context *context)
 static enum qs_status read_policy(const struct options *options, struct context *context, struct qs_error *err)
 {
     const struct qs_policy_options where = {.root = options->root};
-    const char *session = getenv(SESSION_VARIABLE);
+    const char *session = getenv(QS_SESSION_VARIABLE);
     if (!session)
         return qs_policy_read(&where, &context->result, err);
-    enum qs_status status = session_policy(session, &context->result, err);
+    enum qs_status status = qs_policy_session(session, NULL, &context->result, err);
     if (status != QS_OK)
         return status;
     context->in_session = true;

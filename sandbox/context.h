@@ -22,7 +22,7 @@ struct context {
 /*
  * Reads the policy once (of the session that the environment names, else of the stores), narrows it by the options,
  * looks at the host, plans. for_run makes the private cache directories. Everything an error leaves behind is in
- * ret_context for its sources; release it in any case. Errors: those of qs_policy_read, session_policy,
+ * ret_context for its sources; release it in any case. Errors: those of qs_policy_read, qs_policy_session,
  * host_facts_collect, plan_make.
  */
 enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,

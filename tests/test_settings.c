@@ -108,6 +108,23 @@ static void all_four_layers_are_merged_by_precedence(void **state)
     assert_int_equal(qs_settings_json(settings, "a..b", &text, &len, &err), QS_INVALID);
 }
 
+static void each_layer_tells_the_generation_it_was_read_at(void **state)
+{
+    struct qs_settings *settings AUTO(settings_release) = NULL;
+    struct qs_error err;
+    const char *workspace = workspace_file(*state, "w.json", "{\"a\": 1}");
+    scopes_init(*state, QS_SCOPE_USER, false, false);
+    scopes_init(*state, QS_SCOPE_SYSTEM, false, false);
+    scopes_apply(*state, QS_SCOPE_SYSTEM, "{\"a\": 2}");
+    assert_int_equal(open_settings(*state, workspace, &settings, &err), QS_OK);
+    scopes_apply(*state, QS_SCOPE_USER, "{\"a\": 3}"); /* what comes later is not what was read */
+    assert_int_equal(qs_settings_generation(settings, QS_LAYER_DEFAULTS), 0);
+    assert_int_equal(qs_settings_generation(settings, QS_LAYER_USER), 1);
+    assert_int_equal(qs_settings_generation(settings, QS_LAYER_WORKSPACE), 0);
+    assert_int_equal(qs_settings_generation(settings, QS_LAYER_SYSTEM), 2);
+    assert_int_equal(qs_settings_generation(settings, QS_LAYER_COUNT), 0);
+}
+
 static void locks_of_stores_are_obeyed(void **state)
 {
     const struct scopes *scopes = *state;
@@ -322,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(absent_stores_are_empty_layers, setup, teardown),
         cmocka_unit_test_setup_teardown(all_four_layers_are_merged_by_precedence, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_layer_tells_the_generation_it_was_read_at, setup, teardown),
         cmocka_unit_test_setup_teardown(locks_of_stores_are_obeyed, setup, teardown),
         cmocka_unit_test_setup_teardown(operator_only_keys_of_a_workspace_are_dropped_with_file_and_line, setup,
                                         teardown),

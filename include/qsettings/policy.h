@@ -115,6 +115,20 @@ QS_API enum qs_status qs_policy_freeze(const struct qs_policy_result *result, in
  * seal missing), QS_DAMAGED (digest), QS_INVALID (document). fd stays the caller's. */
 QS_API enum qs_status qs_policy_thaw(int fd, struct qs_policy_result **ret_result, struct qs_error *err) QS_MUST_USE;
 
+/* `qsandbox session` keeps a frozen policy open, stays as its program's ancestor, and names itself in this variable as
+ * PID:STARTTIME:FD. The library does not read it: who wants the session's policy hands the text in. */
+#define QS_SESSION_VARIABLE "QSANDBOX_SESSION"
+/*
+ * The frozen policy of the session that the text names, opened through /proc/PID/fd/FD, so that it is found by programs
+ * that close inherited descriptors, too.
+ *
+ * The session must be an ancestor of this process, have the start time named, run the very file program (a path; NULL:
+ * the program that this process runs), and hold a frozen policy with all seals. Errors: QS_UNTRUSTED (any of that),
+ * QS_DAMAGED, QS_INVALID. There is no falling back to the stores.
+ */
+QS_API enum qs_status qs_policy_session(const char *session, const char *program, struct qs_policy_result **ret_result,
+                                        struct qs_error *err) QS_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

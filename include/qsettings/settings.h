@@ -34,6 +34,9 @@ QS_API enum qs_status qs_settings_open(const struct qs_settings_options *options
                                        struct qs_error *err) QS_MUST_USE;
 QS_API void qs_settings_close(struct qs_settings *settings);
 
+/* The generation that a layer was read at; 0: no such store, or the workspace. */
+QS_API uint64_t qs_settings_generation(const struct qs_settings *settings, enum qs_layer layer);
+
 /* A node of the merged document as canonical JSON (NULL key: all of it). Heap text of the caller (free()). */
 QS_API enum qs_status qs_settings_json(const struct qs_settings *settings, const char *key, char **ret_text,
                                        size_t *ret_len, struct qs_error *err) QS_MUST_USE;

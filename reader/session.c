@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding and trusting the session that an environment variable names. */
-#include "sandbox/session.h"
+/* Finding and trusting the session that a text, as `qsandbox session` leaves it in the environment, names. */
+#include "reader/session.h"
 
+#include "qsettings/policy.h"
 #include "store/cleanup.h"
 #include "store/error.h"
 
@@ -44,29 +45,30 @@ static bool is_ancestor(pid_t pid)
     return at == pid;
 }
 
-static bool same_program(pid_t pid)
+static bool runs_program(pid_t pid, const char *program)
 {
     char path[64];
-    struct stat theirs, ours;
+    struct stat theirs, wanted;
     (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    return stat(path, &theirs) == 0 && stat("/proc/self/exe", &ours) == 0 && theirs.st_dev == ours.st_dev &&
-           theirs.st_ino == ours.st_ino;
+    return stat(path, &theirs) == 0 && stat(program ? program : "/proc/self/exe", &wanted) == 0 &&
+           theirs.st_dev == wanted.st_dev && theirs.st_ino == wanted.st_ino;
 }
 
 static enum qs_status refuse(const char *why, struct qs_error *err)
 {
-    error_set(err, QS_UNTRUSTED, "the session that %s names cannot be used: %s", SESSION_VARIABLE, why);
+    error_set(err, QS_UNTRUSTED, "the session that %s names cannot be used: %s", QS_SESSION_VARIABLE, why);
     error_add_advice(err, "start the program anew with `qsandbox session`, or unset the variable to use the stores");
     return QS_UNTRUSTED;
 }
 
-enum qs_status session_policy(const char *text, struct qs_policy_result **ret_result, struct qs_error *err)
+enum qs_status qs_policy_session(const char *session, const char *program, struct qs_policy_result **ret_result,
+                                 struct qs_error *err)
 {
     int pid = 0, fd = -1;
     unsigned long long start = 0, now = 0;
     pid_t parent;
     char extra, path[64];
-    if (sscanf(text, "%d:%llu:%d%c", &pid, &start, &fd, &extra) != 3 || pid < 1 || fd < 0)
+    if (sscanf(session, "%d:%llu:%d%c", &pid, &start, &fd, &extra) != 3 || pid < 1 || fd < 0)
         return refuse("its name is malformed", err);
     if (!session_process(pid, &parent, &now))
         return refuse("it has ended", err);
@@ -74,8 +76,8 @@ enum qs_status session_policy(const char *text, struct qs_policy_result **ret_re
         return refuse("its process number belongs to another process now", err);
     if (!is_ancestor(pid))
         return refuse("it is no ancestor of this process", err);
-    if (!same_program(pid))
-        return refuse("it is not this program", err);
+    if (!runs_program(pid, program))
+        return refuse(program ? "it is not the program that it should be" : "it is not this program", err);
     (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
     AUTO_FD int frozen = open(path, O_RDONLY | O_CLOEXEC);
     if (frozen < 0)
