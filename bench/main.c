@@ -98,6 +98,18 @@ static void prepare(struct bench *bench, const char *out, const char *bin)
     bench->skipped = json_array();
 }
 
+static void write_page(const struct bench *bench, json_t *machine)
+{
+    char path[BENCH_PATH_BYTES];
+    bench_path(path, "%s/index.html", bench->out);
+    FILE *out = fopen(path, "we");
+    if (!out)
+        bench_fail("%s cannot be made: %s", path, strerror(errno));
+    report_html(bench, machine, out);
+    if (fclose(out))
+        bench_fail("%s cannot be written: %s", path, strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
     struct bench bench = {0};
@@ -126,7 +138,7 @@ int main(int argc, char **argv)
             parts[i].run(&bench);
     report_table(&bench, stdout);
     report_json(&bench, machine);
-    report_html(&bench, machine);
+    write_page(&bench, machine);
     printf("\n%s/bench.json and index.html were written\n", bench.out);
     unsigned count = report_above(&bench, stdout);
     return count && bench.strict ? 1 : 0;

@@ -2,11 +2,9 @@
 /* The same figures as pictures: one self-contained page of SVG. */
 #include "bench/bench.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
-#define BAR_LEFT   720.0
+#define BAR_LEFT   690.0
 #define BAR_WIDTH  420.0
 #define BAR_HEIGHT 26.0
 #define RATIO_LOW  0.01
@@ -17,10 +15,11 @@
 #define PLOT_EDGE   58.0
 
 static const char *const STYLE =
-    "<style>body{font:14px system-ui,sans-serif;max-width:1260px;margin:2em auto;color:#222;background:#fff}"
+    "<style>body{font:14px system-ui,sans-serif;max-width:1240px;margin:2em auto;padding:0 1.5em;color:#222;"
+    "background:#fff}"
     "h1{font-size:22px}h2{font-size:17px;margin-top:2em}svg{font:12px system-ui,sans-serif}"
     "table{border-collapse:collapse}td,th{padding:2px 12px 2px 0;text-align:left}td.n{text-align:right}"
-    ".plots{display:flex;flex-wrap:wrap;gap:24px}</style>";
+    ".plots{display:flex;flex-wrap:wrap;gap:24px}.wide{overflow-x:auto}</style>";
 
 static void escaped(FILE *out, const char *text)
 {
@@ -95,7 +94,7 @@ static void ratios(const struct bench *bench, FILE *out)
     (void)fprintf(out,
                   "<h2>Ratios</h2><p>Time of this project divided by that of the other, on a logarithmic scale: "
                   "shorter is faster. The black mark is the limit set for the row.</p>\n"
-                  "<svg width='1240' height='%.0f'>\n",
+                  "<div class='wide'><svg width='1200' height='%.0f'>\n",
                   height);
     for (size_t t = 0; t < sizeof ticks / sizeof ticks[0]; t++) {
         label(out, ratio_x(ticks[t].at), 14, "middle", ticks[t].name);
@@ -105,7 +104,7 @@ static void ratios(const struct bench *bench, FILE *out)
     {
         ratio_row(out, row, 22 + (double)i * BAR_HEIGHT);
     }
-    (void)fprintf(out, "</svg>\n");
+    (void)fprintf(out, "</svg></div>\n");
 }
 
 /* ---- curves: both axes logarithmic ---- */
@@ -263,22 +262,18 @@ static void machine_table(FILE *out, json_t *machine)
     (void)fprintf(out, "</table>\n");
 }
 
-void report_html(const struct bench *bench, json_t *machine)
+void report_html(const struct bench *bench, json_t *machine, FILE *out)
 {
-    char path[BENCH_PATH_BYTES];
-    bench_path(path, "%s/index.html", bench->out);
-    FILE *out = fopen(path, "we");
-    if (!out)
-        bench_fail("%s cannot be made: %s", path, strerror(errno));
     (void)fprintf(out,
-                  "<!doctype html><html lang='en'><meta charset='utf-8'><title>qsettings: bench</title>%s\n"
-                  "<h1>qsettings beside others</h1>\n",
+                  "<!doctype html><html lang='en'><meta charset='utf-8'>"
+                  "<meta name='viewport' content='width=device-width'><title>qsettings: bench</title>%s\n"
+                  "<h1>qsettings beside others</h1>\n"
+                  "<p>From one run of <code>make bench</code>, on the machine described at the end; "
+                  "<code>docs/performance.md</code> says how each row is measured.</p>\n",
                   STYLE);
     ratios(bench, out);
     curves(bench, out);
     counts(bench, out);
     machine_table(out, machine);
     (void)fprintf(out, "</html>\n");
-    if (fclose(out))
-        bench_fail("%s cannot be written: %s", path, strerror(errno));
 }

@@ -8,6 +8,15 @@ $(BENCH_BIN): $(call obj,$(BENCH_SRC)) $(SANDBOX_LIB) $(INTERNAL)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) -lsqlite3 -lm
 
+# The page is drawn from the figures alone, so that a kept bench.json can be drawn again and the page be tested.
+BENCH_PAGE := $(OUT)/tools/bench-page
+$(BENCH_PAGE): $(call obj,tools/bench_page.c bench/report_html.c)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljansson -lm
+
+tests: $(BENCH_PAGE)
+
 .PHONY: bench
 bench: ## speed, side by side: a table, build/bench/bench.json and index.html (QUICK=1: short)
 	@sh tools/deps.sh bench/packages

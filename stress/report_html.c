@@ -8,6 +8,7 @@
 #define WIDTH  880.0
 #define HEIGHT 220.0
 #define LEFT   52.0
+#define LABEL  60.0 /* the room of a label on the axis, wider than any */
 #define BOTTOM 28.0
 #define GROUP  4u /* buckets to one bar */
 
@@ -155,7 +156,7 @@ static void latency(const struct histogram *h, struct buf *out)
                    x, HEIGHT - BOTTOM - height, width * 0.9, height, (unsigned long long)count);
         duration(out, (double)histogram_high(g * GROUP + GROUP - 1));
         buf_add_str(out, "</title></rect>\n");
-        if ((g - first) % ((last - first) / 8 + 1) == 0) {
+        if ((g - first) % ((last - first) / 8 + 1) == 0 && x + LABEL <= WIDTH) {
             buf_printf(out, "<text x=\"%.1f\" y=\"%.0f\">", x, HEIGHT - 10);
             duration(out, (double)histogram_low(g * GROUP));
             buf_add_str(out, "</text>\n");

@@ -97,6 +97,28 @@ static void the_xml_check_would_notice(void **state)
     buf_release(&out);
 }
 
+/* Whatever the slowest read was, no label of the time axis begins where it would be cut off. */
+static void labels_of_the_axis_fit_into_the_picture(void **state)
+{
+    (void)state;
+    for (uint64_t slowest = 1000; slowest < 10000000000; slowest += slowest / 7) {
+        struct report report = sample(false, false);
+        memset(&histogram, 0, sizeof histogram);
+        histogram_add(&histogram, 900);
+        histogram_add(&histogram, slowest);
+        report.gaps = NULL;
+        struct buf out = face(report_html, &report);
+        double x = 0;
+        unsigned labels = 0;
+        for (const char *at = out.data; (at = strstr(at, "<text x=\"")); at++, labels++) {
+            assert_int_equal(sscanf(at, "<text x=\"%lf\"", &x), 1);
+            assert_true(x <= 820);
+        }
+        assert_true(labels >= 2);
+        buf_release(&out);
+    }
+}
+
 static void html_fetches_nothing_and_runs_nothing(void **state)
 {
     (void)state;
@@ -223,6 +245,7 @@ int main(void)
         cmocka_unit_test(junit_is_well_formed_xml_and_counts_what_failed),
         cmocka_unit_test(the_xml_check_would_notice),
         cmocka_unit_test(html_fetches_nothing_and_runs_nothing),
+        cmocka_unit_test(labels_of_the_axis_fit_into_the_picture),
         cmocka_unit_test(an_empty_histogram_and_no_gaps_still_make_a_page),
         cmocka_unit_test(tap_has_a_line_for_each_claim_and_no_forged_one),
         cmocka_unit_test(expecting_a_violation_turns_the_verdict_round),
