@@ -96,6 +96,7 @@ static void outer_mounts(const struct plan *plan, bool use_fds, struct buf *out)
             break;
         case MOUNT_DEVICE: /* placed with /dev */
         case MOUNT_PIN:    /* these are always inner */
+        case MOUNT_COPY:
         case MOUNT_READ_ONLY:
         case MOUNT_HIDDEN:
             break;

@@ -102,12 +102,18 @@ static const char *policy_scope(const struct qs_policy_result *result)
     return "session";
 }
 
+static void say_lines(const struct sweep_lines *lines)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        (void)fprintf(stderr, "qsandbox: %s%s\n", lines->items[i],
+                      i < lines->inherited ? " (by an earlier run that was killed)" : "");
+}
+
 static void say(const struct attempt *attempt)
 {
     const struct context *context = &attempt->context;
-    for (size_t i = 0; i < attempt->sweep.violation_count; i++)
-        (void)fprintf(stderr, "qsandbox: %s%s\n", attempt->sweep.violations[i],
-                      i < attempt->sweep.inherited ? " (by an earlier run that was killed)" : "");
+    say_lines(&attempt->sweep.violations);
+    say_lines(&attempt->sweep.notices);
     if (attempt->result.timed_out && context->timeout_is_ours)
         (void)fprintf(stderr, "qsandbox: the command was ended after %llu s, by --timeout\n",
                       (unsigned long long)context->plan.wall_seconds);
@@ -148,7 +154,7 @@ int cmd_run(const struct options *options)
         (void)fprintf(stderr, "qsandbox: this session's policy is in force; the store holds another by now\n");
     if (status == QS_OK)
         status = sweep_begin(options, &attempt.context, &attempt.sweep, &err);
-    if (status == QS_OK && attempt.sweep.inherited) /* what was just moved away is not to be planned for */
+    if (status == QS_OK && attempt.sweep.violations.inherited) /* what was just moved away is not to be planned for */
         status = context_plan(options, true, 0, &attempt.context, &err);
     if (status == QS_OK)
         status = run_it(&attempt, &err);

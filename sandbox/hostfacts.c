@@ -32,6 +32,7 @@ void host_facts_release(struct host_facts *facts)
         path_fact_release(&facts->roots[i].place);
         git_fact_release(&facts->roots[i].git);
         path_facts_release(&facts->roots[i].guarded);
+        path_facts_release(&facts->roots[i].pinned);
     }
     free(facts->roots);
     path_facts_release(&facts->hidden);
@@ -106,7 +107,7 @@ static enum qs_status guard_root(const struct qs_policy *policy, struct root_fac
         if (strncmp(name, ".git/", 5) == 0 && root->git.dot_git.kind != PATH_DIR)
             continue;
         AUTO_FREE char *path = path_join(root->place.path, name);
-        status = path ? guard_path(path, &root->guarded, err) : no_memory(err);
+        status = path ? guard_below(root->place.path, path, &root->guarded, &root->pinned, err) : no_memory(err);
     }
     return status;
 }

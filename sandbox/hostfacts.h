@@ -21,8 +21,12 @@ struct git_fact {
     enum checkout checkout;
     struct path_fact dot_git;
     struct path_facts guarded;  /* what exists and redirects git: read-only (hooks, config, pointers) */
+    struct path_facts copied;   /* configurations of submodules, which git itself rewrites: private copies */
+    struct path_facts pinned;   /* directories on the way to it: they cannot be renamed away */
+    struct path_facts absent;   /* what would redirect git and does not exist: only `given` is set; for the sweep */
     struct path_facts writable; /* linked worktree: objects, refs, logs of the common directory, its own gitdir */
     bool no_logs;               /* linked worktree: the common directory has no logs, so git must not write any */
+    char *gitdir;               /* linked worktree: its own git directory */
     char *detail;               /* CHECKOUT_ELSEWHERE: why, in words */
 };
 
@@ -31,6 +35,7 @@ struct root_fact {
     struct path_fact place;
     struct git_fact git;
     struct path_facts guarded; /* executor.protectedPaths that exist, and the links on the way to them */
+    struct path_facts pinned;  /* the directories on the way to them */
 };
 
 /* A cache of the home directory. */

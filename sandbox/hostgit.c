@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define GIT_POINTER_MAX_BYTES 4096
-#define GIT_MODULES_MAX_DEPTH 4 /* submodules of submodules */
+#define GIT_MODULES_MAX_DEPTH 16 /* submodules of submodules, and slashes in their names */
 
 const char *checkout_name(enum checkout checkout)
 {
@@ -38,23 +38,49 @@ void git_fact_release(struct git_fact *git)
 {
     path_fact_release(&git->dot_git);
     path_facts_release(&git->guarded);
+    path_facts_release(&git->copied);
+    path_facts_release(&git->pinned);
+    path_facts_release(&git->absent);
     path_facts_release(&git->writable);
+    free(git->gitdir);
     free(git->detail);
     *git = (struct git_fact){.dot_git.fd = -1};
 }
 
-static enum qs_status guard_name(struct git_fact *git, const char *dir, const char *name, struct qs_error *err)
+/* ---- what redirects git: guarded where it exists, remembered for the sweep where it does not ---- */
+
+static enum qs_status guard_name(struct git_fact *git, const char *top, const char *dir, const char *name,
+                                 struct qs_error *err)
 {
     AUTO_FREE char *path = path_join(dir, name);
-    return path ? guard_path(path, &git->guarded, err) : error_set(err, QS_IO, "out of memory");
+    size_t before = git->guarded.count;
+    enum qs_status status = path ? guard_below(top, path, &git->guarded, &git->pinned, err) : QS_IO;
+    if (!path)
+        return error_set(err, QS_IO, "out of memory");
+    if (status != QS_OK || git->guarded.count > before)
+        return status;
+    struct path_fact absent = {.given = STEAL(path), .fd = -1};
+    return path_facts_add(&git->absent, &absent) ? QS_OK : error_set(err, QS_IO, "out of memory");
 }
 
-static enum qs_status guard_names(struct git_fact *git, const char *dir, const char *const *names, struct qs_error *err)
+static enum qs_status guard_names(struct git_fact *git, const char *top, const char *dir, const char *const *names,
+                                  struct qs_error *err)
 {
     enum qs_status status = QS_OK;
     for (; *names && status == QS_OK; names++)
-        status = guard_name(git, dir, *names, err);
+        status = guard_name(git, top, dir, *names, err);
     return status;
+}
+
+/* Where the configuration names another place for hooks, that place is guarded; what lies outside every writable root
+ * is read-only anyway, and the plan drops it. */
+static enum qs_status guard_hooks(struct git_fact *git, const char *config, const char *root, struct qs_error *err)
+{
+    AUTO_FREE char *named = core_value_in(config, "hooksPath");
+    if (!named || !named[0] || named[0] == '~')
+        return QS_OK;
+    AUTO_FREE char *place = named[0] == '/' ? strdup(named) : path_join(root, named);
+    return place ? guard_below(root, place, &git->guarded, &git->pinned, err) : error_set(err, QS_IO, "out of memory");
 }
 
 static void release_dir(DIR **dir)
@@ -63,59 +89,94 @@ static void release_dir(DIR **dir)
         (void)closedir(*dir);
 }
 
-static enum qs_status guard_children(struct git_fact *git, const char *dir, const char *const *names, unsigned depth,
-                                     struct qs_error *err)
+/* A git directory is known by its HEAD. */
+static bool is_gitdir(const char *dir)
 {
-    AUTO(release_dir) DIR *list = opendir(dir);
-    if (!list)
-        return QS_OK; /* absent: there are no submodules or worktrees to guard */
+    struct path_fact head = {.fd = -1};
+    AUTO_FREE char *path = path_join(dir, "HEAD");
+    bool is = path && path_look_itself(path, &head, NULL) == QS_OK && head.kind != PATH_ABSENT;
+    path_fact_release(&head);
+    return is;
+}
+
+/* One submodule: what redirects git in its git directory, and its hooks elsewhere. The .git file that leads to it is
+ * not guarded: that would need its directory and all above it pinned, so that nothing could be renamed out of them.
+ * What is made in its place is a new repository, which the sweep reports. */
+static enum qs_status guard_module(struct git_fact *git, const char *root, const char *top, const char *dir,
+                                   struct qs_error *err)
+{
+    static const char *const names[] = {"hooks", "config.worktree", "commondir", NULL};
+    enum qs_status status = guard_names(git, top, dir, names, err);
+    AUTO_FREE char *config = path_join(dir, "config");
+    if (status == QS_OK && config)
+        status = guard_below(top, config, &git->copied, &git->pinned, err);
+    AUTO_FREE char *named = config ? core_value_in(config, "worktree") : NULL;
+    if (status != QS_OK || !named)
+        return status;
+    AUTO_FREE char *tree = named[0] == '/' ? strdup(named) : path_join(dir, named);
+    AUTO(path_fact_release) struct path_fact place = {.fd = -1};
+    status = tree ? path_look(tree, "/", false, &place, err) : error_set(err, QS_IO, "out of memory");
+    if (status != QS_OK || place.kind != PATH_DIR || !path_within(place.path, root))
+        return status;
+    return guard_hooks(git, config, place.path, err);
+}
+
+/* The git directories of submodules, and of theirs. A submodule's name may have slashes, so a directory that is none
+ * may hold some. */
+static enum qs_status guard_modules(struct git_fact *git, const char *root, const char *top, const char *dir,
+                                    unsigned depth, struct qs_error *err)
+{
+    AUTO(release_dir) DIR *list = depth ? opendir(dir) : NULL;
     enum qs_status status = QS_OK;
     struct dirent *entry;
-    while (status == QS_OK && (entry = readdir(list))) {
-        if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+    while (list && status == QS_OK && (entry = readdir(list))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
             continue;
         AUTO_FREE char *child = path_join(dir, entry->d_name);
         AUTO_FREE char *deeper = child ? path_join(child, "modules") : NULL;
         if (!deeper)
             return error_set(err, QS_IO, "out of memory");
-        status = guard_names(git, child, names, err);
-        if (status == QS_OK && depth > 1)
-            status = guard_children(git, deeper, names, depth - 1, err);
+        bool is = is_gitdir(child);
+        if (is)
+            status = guard_module(git, root, top, child, err);
+        if (status == QS_OK)
+            status = guard_modules(git, root, top, is ? deeper : child, depth - 1, err);
     }
     return status;
 }
 
-/* Where the configuration names another place for hooks, that place is guarded; what lies outside every writable root
- * is read-only anyway, and the plan drops it. */
-static enum qs_status guard_hooks(struct git_fact *git, const char *config, const char *root, struct qs_error *err)
+static enum qs_status guard_worktrees(struct git_fact *git, const char *top, const char *dir, struct qs_error *err)
 {
-    AUTO_FREE char *named = hooks_path_in(config);
-    if (!named || !named[0] || named[0] == '~')
-        return QS_OK;
-    AUTO_FREE char *place = named[0] == '/' ? strdup(named) : path_join(root, named);
-    return place ? guard_path(place, &git->guarded, err) : error_set(err, QS_IO, "out of memory");
+    static const char *const names[] = {"config.worktree", "commondir", "gitdir", NULL};
+    AUTO(release_dir) DIR *list = opendir(dir);
+    enum qs_status status = QS_OK;
+    struct dirent *entry;
+    while (list && status == QS_OK && (entry = readdir(list))) {
+        if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+            continue;
+        AUTO_FREE char *child = path_join(dir, entry->d_name);
+        status = child ? guard_names(git, top, child, names, err) : error_set(err, QS_IO, "out of memory");
+    }
+    return status;
 }
 
 static enum qs_status look_normal(const struct path_fact *root, struct git_fact *git, struct qs_error *err)
 {
     static const char *const own[] = {"hooks", "config", "config.worktree", "commondir", "gitdir", NULL};
-    static const char *const module[] = {"hooks", "config", "config.worktree", "commondir", NULL};
-    static const char *const worktree[] = {"config.worktree", "commondir", "gitdir", NULL};
     const char *dir = git->dot_git.path;
     AUTO_FREE char *modules = path_join(dir, "modules");
     AUTO_FREE char *worktrees = path_join(dir, "worktrees");
-    if (!modules || !worktrees)
+    AUTO_FREE char *config = path_join(dir, "config");
+    if (!modules || !worktrees || !config)
         return error_set(err, QS_IO, "out of memory");
     git->checkout = CHECKOUT_NORMAL;
-    enum qs_status status = guard_names(git, dir, own, err);
+    enum qs_status status = guard_names(git, dir, dir, own, err);
     if (status == QS_OK)
-        status = guard_children(git, modules, module, GIT_MODULES_MAX_DEPTH, err);
+        status = guard_modules(git, root->path, dir, modules, GIT_MODULES_MAX_DEPTH, err);
     if (status == QS_OK)
-        status = guard_children(git, worktrees, worktree, 1, err);
-    AUTO_FREE char *config = path_join(dir, "config");
-    if (status == QS_OK)
-        status = config ? guard_hooks(git, config, root->path, err) : error_set(err, QS_IO, "out of memory");
-    return status;
+        status = guard_worktrees(git, dir, worktrees, err);
+    return status == QS_OK ? guard_hooks(git, config, root->path, err) : status;
 }
 
 /* ---- linked worktrees ---- */
@@ -184,10 +245,14 @@ static enum qs_status grant(struct git_fact *git, const char *dir, const char *n
     return path_facts_add(&git->writable, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
 }
 
-static enum qs_status grant_worktree(struct git_fact *git, const char *gitdir, const char *common, struct qs_error *err)
+static enum qs_status grant_worktree(struct git_fact *git, const char *root, const char *gitdir, const char *common,
+                                     struct qs_error *err)
 {
     static const char *const pointers[] = {"commondir", "gitdir", "config.worktree", NULL};
     git->checkout = CHECKOUT_WORKTREE;
+    git->gitdir = strdup(gitdir);
+    if (!git->gitdir)
+        return error_set(err, QS_IO, "out of memory");
     enum qs_status status = grant(git, common, "objects", err);
     if (status == QS_OK)
         status = grant(git, common, "refs", err);
@@ -198,8 +263,11 @@ static enum qs_status grant_worktree(struct git_fact *git, const char *gitdir, c
     if (status == QS_OK)
         status = grant(git, gitdir, NULL, err);
     if (status == QS_OK)
-        status = guard_names(git, gitdir, pointers, err);
-    return status;
+        status = guard_names(git, gitdir, gitdir, pointers, err);
+    AUTO_FREE char *modules = path_join(gitdir, "modules"); /* submodules of this worktree */
+    if (!modules)
+        return error_set(err, QS_IO, "out of memory");
+    return status == QS_OK ? guard_modules(git, root, gitdir, modules, GIT_MODULES_MAX_DEPTH, err) : status;
 }
 
 static enum qs_status look_file(const struct path_fact *root, struct git_fact *git, struct qs_error *err)
@@ -226,7 +294,7 @@ static enum qs_status look_file(const struct path_fact *root, struct git_fact *g
     if (gitdir.uid != root->uid || common.uid != root->uid)
         return elsewhere(git, "its git directory belongs to somebody else");
     AUTO_FREE char *config = path_join(common.path, "config");
-    status = grant_worktree(git, gitdir.path, common.path, err);
+    status = grant_worktree(git, root->path, gitdir.path, common.path, err);
     if (status == QS_OK)
         status = config ? guard_hooks(git, config, root->path, err) : error_set(err, QS_IO, "out of memory");
     return status;

@@ -4,6 +4,8 @@
 
 #include "store/cleanup.h"
 
+#include <string.h>
+
 static enum qs_status add_link(const char *link, struct path_facts *facts, struct qs_error *err)
 {
     struct path_fact fact = {.fd = -1};
@@ -33,4 +35,43 @@ enum qs_status guard_path(const char *path, struct path_facts *facts, struct qs_
     if (status != QS_OK || fact.kind == PATH_ABSENT)
         return status;
     return path_facts_add(facts, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
+}
+
+static bool has(const struct path_facts *facts, const char *path)
+{
+    for (size_t i = facts->count; i > 0; i--) /* the last ones are the likeliest */
+        if (strcmp(facts->items[i - 1].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* The directories between top and path, the outermost first. */
+static enum qs_status pin_way(const char *top, const char *path, struct path_facts *pins, struct qs_error *err)
+{
+    AUTO_FREE char *way = strdup(path);
+    if (!way)
+        return error_set(err, QS_IO, "out of memory");
+    for (char *slash = strchr(way + strlen(top) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        struct path_fact fact = {.fd = -1};
+        *slash = '\0';
+        enum qs_status status = has(pins, way) ? QS_OK : path_look_itself(way, &fact, err);
+        if (status != QS_OK)
+            return status;
+        if (fact.kind == PATH_DIR && !path_facts_add(pins, &fact))
+            return error_set(err, QS_IO, "out of memory");
+        path_fact_release(&fact);
+        *slash = '/';
+    }
+    return QS_OK;
+}
+
+enum qs_status guard_below(const char *top, const char *path, struct path_facts *facts, struct path_facts *pins,
+                           struct qs_error *err)
+{
+    size_t before = facts->count;
+    enum qs_status status = guard_path(path, facts, err);
+    for (size_t i = before; i < facts->count && status == QS_OK; i++)
+        if (strcmp(facts->items[i].path, top) != 0 && path_within(facts->items[i].path, top))
+            status = pin_way(top, facts->items[i].path, pins, err);
+    return status;
 }

@@ -11,4 +11,11 @@
  */
 enum qs_status guard_path(const char *path, struct path_facts *facts, struct qs_error *err) QS_MUST_USE;
 
+/*
+ * The same for a path in the directory top, a writable one. Whoever may rename a directory on the way could put another
+ * in its place, so each of those strictly between top and what is guarded is added to pins, once.
+ */
+enum qs_status guard_below(const char *top, const char *path, struct path_facts *facts, struct path_facts *pins,
+                           struct qs_error *err) QS_MUST_USE;
+
 #endif

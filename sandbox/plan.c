@@ -22,6 +22,8 @@ const char *mount_kind_name(enum mount_kind kind)
         return "shown";
     case MOUNT_DEVICE:
         return "device";
+    case MOUNT_COPY:
+        return "private copy";
     case MOUNT_READ_ONLY:
         return "read-only";
     case MOUNT_HIDDEN:
@@ -90,11 +92,16 @@ static enum qs_status add_git(struct gather *gather, const struct git_fact *git,
     enum qs_status status = QS_OK;
     if (git->checkout == CHECKOUT_NORMAL && !without(gather->plan, BARRIER_PINS))
         status = add(gather, MOUNT_PIN, &git->dot_git, &git->dot_git, "the repository: cannot be renamed away", err);
+    if (status == QS_OK && !without(gather->plan, BARRIER_PINS))
+        status = add_all(gather, MOUNT_PIN, &git->pinned, "on the way to what redirects git", err);
     if (status == QS_OK)
         status = add_all(gather, MOUNT_WRITABLE, &git->writable, "what a commit in this linked worktree writes", err);
-    if (status == QS_OK && !without(gather->plan, BARRIER_GUARDS))
-        status = add_all(gather, MOUNT_READ_ONLY, &git->guarded, "redirects git", err);
-    return status;
+    if (without(gather->plan, BARRIER_GUARDS))
+        return status;
+    for (size_t i = 0; i < git->copied.count && status == QS_OK; i++)
+        status = add(gather, git->copied.items[i].kind == PATH_FILE ? MOUNT_COPY : MOUNT_READ_ONLY,
+                     &git->copied.items[i], &git->copied.items[i], "a submodule's configuration", err);
+    return status == QS_OK ? add_all(gather, MOUNT_READ_ONLY, &git->guarded, "redirects git", err) : status;
 }
 
 static enum qs_status add_roots(struct gather *gather, const struct host_facts *facts, struct qs_error *err)
@@ -106,6 +113,8 @@ static enum qs_status add_roots(struct gather *gather, const struct host_facts *
                      err);
         if (status == QS_OK)
             status = add_git(gather, &root->git, err);
+        if (status == QS_OK && !without(gather->plan, BARRIER_PINS))
+            status = add_all(gather, MOUNT_PIN, &root->pinned, "on the way to a protected path", err);
         if (status == QS_OK && !without(gather->plan, BARRIER_GUARDS))
             status = add_all(gather, MOUNT_READ_ONLY, &root->guarded, "executor.protectedPaths", err);
     }
@@ -241,6 +250,7 @@ static bool keep(const struct plan *plan, struct plan_mount *mount, const struct
     bool below_writable = top && is_writable(top->kind);
     bool invisible = top ? top->kind == MOUNT_HIDDEN : plan_private(plan, mount->dest);
     switch (mount->kind) {
+    case MOUNT_COPY:
     case MOUNT_READ_ONLY:
     case MOUNT_PIN:
         mount->inner = true;
@@ -281,9 +291,15 @@ static enum qs_status settle(struct plan *plan, struct qs_error *err)
         stack[depth++] = kept++;
     }
     plan->count = kept;
-    if (kept > PLAN_MOUNTS_MAX)
-        return error_set(err, QS_INVALID, "the policy asks for %zu mounts, more than the bound of %d", kept,
+    size_t inner = 0;
+    for (size_t i = 0; i < kept; i++)
+        inner += plan->mounts[i].inner;
+    if (kept - inner > PLAN_MOUNTS_MAX)
+        return error_set(err, QS_INVALID, "the policy asks for %zu mounts, more than the bound of %d", kept - inner,
                          PLAN_MOUNTS_MAX);
+    if (inner > PLAN_INNER_MAX)
+        return error_set(err, QS_INVALID, "%zu places are to be guarded or hidden, more than the bound of %d", inner,
+                         PLAN_INNER_MAX);
     return QS_OK;
 }
 

@@ -18,6 +18,8 @@
 
 /* bubblewrap's time grows with the square of the mounts (1,500 took 4.5 s); more than this is refused. */
 #define PLAN_MOUNTS_MAX 512
+/* The shim's time grows with their number. A submodule takes about six. */
+#define PLAN_INNER_MAX 4096
 
 /* Weakest first: where two name one place, the stronger holds. */
 enum mount_kind {
@@ -27,6 +29,7 @@ enum mount_kind {
     MOUNT_SOCKET, /* a host socket shown again in a private place */
     MOUNT_BACK,   /* a host directory shown again, read-only, in a private place */
     MOUNT_DEVICE,
+    MOUNT_COPY, /* a private copy of a file, which is forgotten with the run */
     MOUNT_READ_ONLY,
     MOUNT_HIDDEN, /* an empty mask that nobody can read */
 };

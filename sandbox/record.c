@@ -128,11 +128,11 @@ json_t *record_start(const struct options *options, const struct context *contex
 
 /* ---- outcome ---- */
 
-static json_t *violations(const struct sweep *sweep)
+static json_t *texts(const struct sweep_lines *lines)
 {
     json_t *list = json_array();
-    for (size_t i = 0; sweep && i < sweep->violation_count; i++)
-        (void)json_array_append_new(list, bytes_text(sweep->violations[i]));
+    for (size_t i = 0; i < lines->count; i++)
+        (void)json_array_append_new(list, bytes_text(lines->items[i]));
     return list;
 }
 
@@ -140,12 +140,12 @@ json_t *record_outcome(const struct run_result *result, const struct sweep *swee
 {
     bool exited = result->ended && WIFEXITED(result->wait_status);
     bool signaled = result->ended && WIFSIGNALED(result->wait_status);
-    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:o}", "started", record_time(&result->start), "ended",
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "started", record_time(&result->start), "ended",
                      record_time(&result->end), "exit",
                      exited ? json_integer(WEXITSTATUS(result->wait_status)) : json_null(), "signal",
                      signaled ? json_integer(WTERMSIG(result->wait_status)) : json_null(), "timedOut",
                      (int)result->timed_out, "confirmed", (int)(result->started && result->ended), "violations",
-                     violations(sweep));
+                     texts(&sweep->violations), "notices", texts(&sweep->notices));
 }
 
 /* Of the strongest scope that sets the policy; `inspect` lists all. */

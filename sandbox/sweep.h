@@ -2,7 +2,7 @@
 /*
  * The sweep: names in a writable root that would make a program on the host do something later, and that cannot be
  * mounted over because they do not exist yet. What was not there before the run and is there afterwards is moved out of
- * the root.
+ * the root. Repositories made deeper inside are looked for too (sweep_nested.h).
  *
  *   first one in: exclusive lock -> make good a sweep that a killed executor left -> write down what is absent ->
  * shared others:       shared lock, the first one's list holds last one out: exclusive lock -> sweep -> forget the list
@@ -16,16 +16,25 @@
 #include "sandbox/context.h"
 #include "sandbox/state.h"
 
+/* Lines of text, in words for people. */
+struct sweep_lines {
+    char **items;
+    size_t count;
+    size_t inherited; /* how many of them, the first ones, are an earlier run's */
+};
+
 struct sweep {
     int lock;    /* -1: nothing is writable, or done */
     bool first;  /* holds the lock alone until the list is written */
     int pending; /* the directory that holds the list */
     char name[STATE_WORKSPACE_BYTES];
     struct state_place place;
-    char **violations; /* in words; also those of an earlier run that this one made good */
-    size_t violation_count;
-    size_t inherited; /* how many of them are an earlier run's */
+    struct sweep_lines violations; /* what was moved away; also that of an earlier run that this one made good */
+    struct sweep_lines notices;    /* what was found and left where it is: new repositories, how far the look went */
 };
+
+/* Adds a line, which it takes over; without memory, or where text is NULL, QS_IO. */
+enum qs_status sweep_line(struct sweep_lines *lines, char *text, struct qs_error *err) QS_MUST_USE;
 
 /* Enters, and makes good what an earlier run left. Errors: QS_UNTRUSTED, QS_IO. */
 enum qs_status sweep_begin(const struct options *options, const struct context *context, struct sweep *ret_sweep,

@@ -3,6 +3,7 @@
 #include "sandbox/sweep_move.h"
 
 #include "sandbox/sys.h"
+#include "sandbox/tree.h"
 #include "store/cleanup.h"
 
 #include <errno.h>
@@ -16,19 +17,6 @@
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
 #endif
-
-static enum qs_status note(struct sweep *sweep, const char *root, const char *name, const char *where,
-                           struct qs_error *err)
-{
-    char *text = NULL;
-    char **grown = reallocarray(sweep->violations, sweep->violation_count + 1, sizeof *grown);
-    if (grown)
-        sweep->violations = grown;
-    if (!grown || asprintf(&text, "%s/%s was made during a run and moved to %s", root, name, where) < 0)
-        return error_set(err, QS_IO, "out of memory");
-    sweep->violations[sweep->violation_count++] = text;
-    return QS_OK;
-}
 
 /*
  * Walks name beneath root_fd as long as it leads through directories. ret_last gets the segment that exists and is to
@@ -87,33 +75,70 @@ static bool make_movable(int parent, const char *last)
     return fd < 0 || (fstat(fd, &st) == 0 && chmod(self, (st.st_mode & 07777) | S_IRWXU) == 0);
 }
 
-static enum qs_status move(struct sweep *sweep, int parent, const char *last, const char *root, const char *path,
-                           struct qs_error *err)
+/* What is to be moved, and how that is said. */
+struct leaving {
+    struct sweep *sweep;
+    int parent;
+    const char *last; /* its name in parent */
+    const char *root, *path, *why;
+};
+
+static enum qs_status note(const struct leaving *leaving, const char *where, const char *more, struct qs_error *err)
 {
-    char when[64], whole[128], beside[NAME_MAX + 1];
+    char *text = NULL;
+    if (asprintf(&text, "%s/%s %s moved to %s%s", leaving->root, leaving->path, leaving->why, where, more) < 0)
+        text = NULL;
+    return sweep_line(&leaving->sweep->violations, text, err);
+}
+
+/* The quarantine is on another file system: the name goes at once, then what bears it. What is too large to be copied
+ * stays beside its old name. */
+static enum qs_status move_across(const struct leaving *leaving, int quarantine, const char *place, const char *when,
+                                  struct qs_error *err)
+{
+    char beside[NAME_MAX + 1];
+    struct qs_error why = {0};
+    (void)snprintf(beside, sizeof beside, "%.150s.quarantined-%.60s", leaving->last, when);
+    if (renameat2(leaving->parent, leaving->last, leaving->parent, beside, RENAME_NOREPLACE) != 0)
+        return error_sys(err, QS_IO, errno, "cannot move %s of %s away", leaving->path, leaving->root);
+    enum qs_status status = tree_copy(leaving->parent, beside, quarantine, leaving->last, &why);
+    if (status == QS_OK)
+        status = tree_remove(leaving->parent, beside, &why);
+    if (status == QS_OK)
+        return note(leaving, place, "", err);
+    char more[QS_ERROR_TEXT_BYTES + 80];
+    (void)snprintf(more, sizeof more, " beside it: it cannot be copied to the quarantine (%s)", why.message);
+    status = tree_remove(quarantine, leaving->last, NULL); /* what was copied of it, if anything */
+    (void)status;
+    return note(leaving, beside, more, err);
+}
+
+static enum qs_status move(const struct leaving *leaving, struct qs_error *err)
+{
+    char when[64], whole[128];
     AUTO_FD int quarantine = -1;
     AUTO_FREE char *place = NULL;
+    const char *last = leaving->last;
+    int parent = leaving->parent;
     stamp(when);
-    (void)snprintf(whole, sizeof whole, "quarantine/%s/%s", sweep->name, when);
-    enum qs_status status = state_open(&sweep->place, whole, true, &quarantine, &place, err);
+    (void)snprintf(whole, sizeof whole, "quarantine/%s/%s", leaving->sweep->name, when);
+    enum qs_status status = state_open(&leaving->sweep->place, whole, true, &quarantine, &place, err);
     if (status != QS_OK)
         return status;
     int code = renameat2(parent, last, quarantine, last, RENAME_NOREPLACE);
     if (code != 0 && (errno == EACCES || errno == EPERM) && make_movable(parent, last))
         code = renameat2(parent, last, quarantine, last, RENAME_NOREPLACE);
     if (code == 0)
-        return note(sweep, root, path, place, err);
+        return note(leaving, place, "", err);
     if (errno == ENOENT)
         return QS_OK; /* gone by itself */
-    if (errno != EXDEV)
-        return error_sys(err, QS_IO, errno, "cannot move %s of %s to the quarantine", path, root);
-    (void)snprintf(beside, sizeof beside, "%.150s.quarantined-%.60s", last, when);
-    if (renameat2(parent, last, parent, beside, RENAME_NOREPLACE) != 0)
-        return error_sys(err, QS_IO, errno, "cannot move %s of %s away", path, root);
-    return note(sweep, root, path, beside, err);
+    if (errno == EXDEV && make_movable(parent, last))
+        return move_across(leaving, quarantine, place, when, err);
+    return error_sys(err, QS_IO, errno, "cannot move %s of %s to the quarantine", leaving->path, leaving->root);
 }
 
-enum qs_status sweep_name(struct sweep *sweep, const char *root, const char *name, struct qs_error *err)
+enum qs_status sweep_away(struct sweep *sweep, const char *root, const char *name, const char *why,
+                          struct qs_error *err)
 {
     AUTO_FD int root_fd = sys_open(AT_FDCWD, root, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
     AUTO_FD int parent = -1;
@@ -124,5 +149,12 @@ enum qs_status sweep_name(struct sweep *sweep, const char *root, const char *nam
         return error_sys(err, QS_IO, errno, "cannot open %s to sweep it", root);
     if (strlen(name) >= sizeof path || !find(root_fd, name, &parent, path, last))
         return QS_OK;
-    return move(sweep, parent, last, root, path, err);
+    const struct leaving leaving = {
+        .sweep = sweep, .parent = parent, .last = last, .root = root, .path = path, .why = why};
+    return move(&leaving, err);
+}
+
+enum qs_status sweep_name(struct sweep *sweep, const char *root, const char *name, struct qs_error *err)
+{
+    return sweep_away(sweep, root, name, "was made during a run and", err);
 }

@@ -222,7 +222,7 @@ line/f" ]
 @test "git works in a normal checkout and cannot be redirected" {
     for user in root ann; do
         git_init $user
-        run sandboxed $user -- sh -c 'set -e
+        run --separate-stderr sandboxed $user -- sh -c 'set -e
             echo two >>file; git commit -qam two; git branch b; git checkout -q b; echo b >b; git add b; git commit -qm b
             git checkout -q main; echo m >m; git add m; git commit -qm m; git rebase -q b; git gc -q; git worktree add -q wt
             cd wt; echo w >w; git add w; git commit -qm w; cd ..; git init -q sub; git clone -q . clone; git status -s >/dev/null

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding core.hooksPath in a git configuration, as git itself finds it. */
+/* Finding a value in a git configuration, core.hooksPath above all, as git itself finds it. */
 #include "sandbox/hosthooks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 static void expect(const char *text, const char *expected)
 {
-    char *found = hooks_path_of(text);
+    char *found = core_value_of(text, "hooksPath");
     if (!expected)
         assert_null(found);
     else
@@ -43,11 +44,28 @@ static void what_is_something_else_is_not_found(void **state)
     expect("[core\nhooksPath", NULL);
 }
 
+static void visit(void *context, const char *section, const char *key, const char *value)
+{
+    char *seen = context;
+    size_t len = strlen(seen);
+    (void)snprintf(seen + len, 200 - len, "%s|%s|%s;", section, key, value);
+}
+
+static void each_key_is_visited_with_its_section(void **state)
+{
+    (void)state;
+    char seen[200] = "";
+    config_each("[ core ]\n\tworktree = ../x\n[include] path=a\n[includeIf \"gitdir:~/w/\"]\n path = \"b c\"\nbare\n",
+                visit, seen);
+    assert_string_equal(seen, "core|worktree|../x;include|path|a;includeIf \"gitdir:~/w/\"|path|b c;");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_value_is_found_in_each_spelling),
         cmocka_unit_test(what_is_something_else_is_not_found),
+        cmocka_unit_test(each_key_is_visited_with_its_section),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
