@@ -47,8 +47,12 @@ CPPFLAGS += -I. -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 ALL_CFLAGS := -std=c17 $(WARN) $(WERROR) -fvisibility=hidden -pthread $(HARDEN) $(FLAGS_$(KIND)) $(CFLAGS)
 ALL_LDFLAGS := -pthread -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed $(FLAGS_$(KIND)) $(LDFLAGS)
 
+comma := ,
 LIBS := -llmdb -lyaml -ljansson -lsodium
 LIBS_sandbox := -lseccomp
+# qsandbox is executed twice in each run, and every shared library costs time: these are linked in where the archives are.
+archived   = $(findstring /,$(shell $(CC) -print-file-name=lib$(1:-l%=%).a))
+LIBS_quick := $(foreach lib,$(LIBS),$(if $(call archived,$(lib)),-Wl$(comma)-Bstatic $(lib) -Wl$(comma)-Bdynamic,$(lib)))
 LIBS_stress  := -lfuse3 -lm
 
 # ---- what there is: a folder's sources are found, a new file needs no line here ----
@@ -124,7 +128,7 @@ $(OUT)/bin/qsettings: $(OBJ)/cli/main.o $(CLI_LIB) $(INTERNAL)
 $(OUT)/bin/qsandbox: $(OBJ)/sandbox/main.o $(SANDBOX_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_sandbox)
+	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS_quick)
 $(OUT)/bin/qstress: $(OBJ)/stress/main.o $(STRESS_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -4,6 +4,7 @@
 
 #include "sandbox/bwrap_args.h"
 #include "sandbox/probe.h"
+#include "sandbox/spawn.h"
 #include "sandbox/sys.h"
 #include "store/cleanup.h"
 #include "store/os.h"
@@ -91,8 +92,30 @@ static void keep_needed(const struct plan *plan, const struct child *child)
             keep(plan->mounts[i].fd);
 }
 
-static _Noreturn void become_bwrap(const struct run_request *request, const struct child *child,
-                                   const sigset_t *old_mask)
+/* What the child is made from; ready before it starts, since it shares this memory. */
+struct start {
+    const struct run_request *request;
+    const struct child *child;
+    const sigset_t *old_mask;
+    char *argv[11];
+};
+
+/* In the child. */
+static int become_bwrap(void *context)
+{
+    const struct start *start = context;
+    if (!(start->request->plan->without & WITHOUT(GROUP)))
+        (void)setpgid(0, 0);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, start->old_mask, NULL);
+    if (chdir("/") != 0 || dup2(start->child->error, STDERR_FILENO) < 0)
+        return 255;
+    keep_needed(start->request->plan, start->child);
+    (void)execve(PROBE_BWRAP, start->argv, start->request->env->items);
+    return 255;
+}
+
+static pid_t start_bwrap(const struct run_request *request, const struct child *child, const sigset_t *old_mask)
 {
     char args[16], program[48], spec[16], events[16], control[16], error[16];
     (void)snprintf(args, sizeof args, "%d", child->args);
@@ -101,17 +124,12 @@ static _Noreturn void become_bwrap(const struct run_request *request, const stru
     (void)snprintf(events, sizeof events, "%d", child->events);
     (void)snprintf(control, sizeof control, "%d", child->control);
     (void)snprintf(error, sizeof error, "%d", child->stderr_copy);
-    char *argv[] = {(char *)"bwrap", (char *)"--args", args,  (char *)"--", program, (char *)"--inner", spec,
-                    events,          control,          error, NULL};
-    if (!(request->plan->without & WITHOUT(GROUP)))
-        (void)setpgid(0, 0);
-    (void)signal(SIGCHLD, SIG_DFL);
-    (void)sigprocmask(SIG_SETMASK, old_mask, NULL);
-    if (chdir("/") != 0 || dup2(child->error, STDERR_FILENO) < 0)
-        _exit(255);
-    keep_needed(request->plan, child);
-    execve(PROBE_BWRAP, argv, request->env->items);
-    _exit(255);
+    struct start start = {.request = request,
+                          .child = child,
+                          .old_mask = old_mask,
+                          .argv = {(char *)"bwrap", (char *)"--args", args, (char *)"--", program, (char *)"--inner",
+                                   spec, events, control, error, NULL}};
+    return spawn_child(become_bwrap, &start);
 }
 
 enum qs_status run_start(const struct run_request *request, const sigset_t *old_mask, struct run_pipes *ret_pipes,
@@ -120,9 +138,7 @@ enum qs_status run_start(const struct run_request *request, const sigset_t *old_
     struct run_pipes pipes = {-1, -1, -1, -1};
     AUTO(release_child) struct child child = {-1, -1, -1, -1, -1, -1, -1};
     enum qs_status status = open_all(request, &pipes, &child, err);
-    pid_t pid = status == QS_OK ? fork() : -1;
-    if (pid == 0)
-        become_bwrap(request, &child, old_mask);
+    pid_t pid = status == QS_OK ? start_bwrap(request, &child, old_mask) : -1;
     if (status == QS_OK && pid < 0)
         status = error_sys(err, QS_IO, errno, "cannot start bubblewrap");
     if (status != QS_OK) {

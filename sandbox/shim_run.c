@@ -8,6 +8,7 @@
  */
 #include "sandbox/shim.h"
 
+#include "sandbox/spawn.h"
 #include "store/cleanup.h"
 
 #include <errno.h>
@@ -22,7 +23,6 @@
 #include <sys/wait.h>
 
 #define SHIM_FAILED              125
-#define TOLD_ALREADY             (-1) /* instead of an errno: the child has sent its event */
 #define EXIT_NOT_FOUND           127
 #define EXIT_NOT_EXECUTABLE      126
 #define CLOSE_RANGE_CLOEXEC_FLAG 4u /* linux/close_range.h */
@@ -66,26 +66,31 @@ static int exec_error(const char *name, int error)
     return ENOENT;
 }
 
-/* In the child. Reports the errno of a failed exec through the pipe, which a successful one closes. */
-static _Noreturn void start_command(const struct spec *spec, const struct shim_fds *fds, int report)
+/* What the child that becomes the command is given, and what it leaves behind where it could not. */
+struct start {
+    const struct spec *spec;
+    const struct shim_fds *fds;
+    struct qs_error err; /* a limit could not be set */
+    int error;           /* errno of the exec */
+};
+
+/* In the child. */
+static int become_command(void *context)
 {
+    struct start *start = context;
+    const struct spec *spec = start->spec;
     if (!(spec->without & WITHOUT(GROUP))) {
         (void)setpgid(0, 0);
-        take_terminal(fds->terminal, getpid());
+        take_terminal(start->fds->terminal, getpid());
     }
     default_signals();
-    struct qs_error err = {0};
-    const int told = TOLD_ALREADY;
-    if (shim_limits(spec, &err) != QS_OK) {
-        shim_event(fds->events, EVENT_FAILED, err.status, err.message);
-        _exit(write(report, &told, sizeof told) == (ssize_t)sizeof told ? SHIM_FAILED : EXIT_NOT_FOUND);
-    }
+    if (shim_limits(spec, &start->err) != QS_OK)
+        return SHIM_FAILED;
     if (!(spec->without & WITHOUT(DESCRIPTORS)))
         (void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_FLAG);
-    execvp(spec->argv[0], spec->argv);
-    int error = exec_error(spec->argv[0], errno);
-    ssize_t done = write(report, &error, sizeof error);
-    _exit(done == (ssize_t)sizeof error ? EXIT_NOT_EXECUTABLE : EXIT_NOT_FOUND);
+    (void)execvp(spec->argv[0], spec->argv);
+    start->error = errno;
+    return EXIT_NOT_EXECUTABLE;
 }
 
 struct init {
@@ -151,9 +156,28 @@ static void wait_for_end(struct init *init, int signals)
     }
 }
 
+/* 0: the command runs. Otherwise the exit status of PID 1, after the event that says why. */
+static int start_command(struct init *init)
+{
+    struct start start = {.spec = init->spec, .fds = init->fds};
+    init->command = spawn_child(become_command, &start);
+    if (init->command < 0)
+        error_set(&start.err, QS_IO, "cannot start a process inside");
+    if (start.err.status != QS_OK) {
+        shim_event(init->fds->events, EVENT_FAILED, start.err.status, start.err.message);
+        return SHIM_FAILED;
+    }
+    if (start.error) {
+        int error = exec_error(init->spec->argv[0], start.error);
+        shim_event(init->fds->events, EVENT_NOT_RUN, error, init->spec->argv[0]);
+        return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+    }
+    shim_event(init->fds->events, EVENT_STARTED, 0, "");
+    return 0;
+}
+
 int shim_run(const struct spec *spec, const struct shim_fds *fds)
 {
-    int report[2];
     sigset_t all;
     sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
@@ -166,21 +190,13 @@ int shim_run(const struct spec *spec, const struct shim_fds *fds)
     struct pollfd control = {.fd = fds->control, .events = POLLIN};
     if (poll(&control, 1, 0) > 0 && (control.revents & POLLHUP))
         return SHIM_FAILED; /* the executor is gone already */
-    if (signals < 0 || pipe2(report, O_CLOEXEC) != 0 || (init.command = fork()) < 0) {
-        shim_event(fds->events, EVENT_FAILED, QS_IO, "cannot start a process inside");
+    if (signals < 0) {
+        shim_event(fds->events, EVENT_FAILED, QS_IO, "cannot wait for a process inside");
         return SHIM_FAILED;
     }
-    if (init.command == 0)
-        start_command(spec, fds, report[1]);
-    (void)close(report[1]);
-    int error = 0;
-    if (read(report[0], &error, sizeof error) == (ssize_t)sizeof error) {
-        if (error == TOLD_ALREADY)
-            return SHIM_FAILED;
-        shim_event(fds->events, EVENT_NOT_RUN, error, spec->argv[0]);
-        return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-    }
-    shim_event(fds->events, EVENT_STARTED, 0, "");
+    int failed = start_command(&init);
+    if (failed)
+        return failed;
     for (int fd = 0; fd <= 2; fd++) /* a pipe of the command's is not held open here */
         (void)close(fd);
     wait_for_end(&init, signals);

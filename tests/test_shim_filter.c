@@ -27,12 +27,9 @@
 
 static void load(enum qs_unix_sockets unix_sockets)
 {
-    struct buf program = {0};
-    struct qs_error err = {0};
-    if (filter_make(unix_sockets, &program, &err) != QS_OK)
-        _exit(99);
-    struct sock_fprog filter = {.len = (unsigned short)(program.len / sizeof(struct sock_filter)),
-                                .filter = (struct sock_filter *)(void *)program.data};
+    const struct filter_table *table = &filter_tables[unix_sockets];
+    struct sock_fprog filter = {.len = (unsigned short)(table->bytes / sizeof(struct sock_filter)),
+                                .filter = (struct sock_filter *)(uintptr_t)table->steps};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0)
         _exit(98);
 }
@@ -264,9 +261,26 @@ static void another_architectures_entry_kills(void **state)
 #endif
 }
 
+static void the_built_in_tables_are_what_libseccomp_makes(void **state)
+{
+    (void)state;
+    const enum qs_unix_sockets modes[] = {QS_UNIX_BLOCKED, QS_UNIX_PRIVATE, QS_UNIX_OPEN};
+    for (size_t i = 0; i < 3; i++) {
+        struct buf made = {0};
+        struct qs_error err = {0};
+        assert_int_equal(filter_make(modes[i], &made, &err), QS_OK);
+        assert_int_equal(filter_tables[modes[i]].bytes, made.len);
+        assert_memory_equal(filter_tables[modes[i]].steps, made.data, made.len);
+        buf_release(&made);
+    }
+    /* Not the same table three times: blocked differs from open. */
+    assert_true(filter_tables[QS_UNIX_BLOCKED].bytes != filter_tables[QS_UNIX_OPEN].bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_built_in_tables_are_what_libseccomp_makes),
         cmocka_unit_test(unix_sockets_cannot_be_made_when_blocked),
         cmocka_unit_test(stream_pairs_work_and_no_other_pair_does),
         cmocka_unit_test(only_the_common_families_are_left),
