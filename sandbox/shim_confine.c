@@ -42,8 +42,9 @@ static enum qs_status drop_capabilities(struct qs_error *err)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct caps caps = {0}, seen;
-    for (int cap = 0; cap < CAP_BITS_MAX && prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
-        if (prctl(PR_CAPBSET_DROP, cap) != 0)
+    int set;
+    for (int cap = 0; cap < CAP_BITS_MAX && (set = prctl(PR_CAPBSET_READ, cap)) >= 0; cap++)
+        if (set && prctl(PR_CAPBSET_DROP, cap) != 0)
             return error_sys(err, QS_IO, errno, "cannot drop capability %d from the bounding set", cap);
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 || syscall(SYS_capset, &header, caps.part) != 0)
         return error_sys(err, QS_IO, errno, "cannot drop the capabilities");
@@ -52,8 +53,8 @@ static enum qs_status drop_capabilities(struct qs_error *err)
     for (int i = 0; i < 2; i++)
         if (seen.part[i].effective | seen.part[i].permitted | seen.part[i].inheritable)
             return error_set(err, QS_CONFLICT, "capabilities are left after they were dropped");
-    for (int cap = 0; cap < CAP_BITS_MAX; cap++)
-        if (prctl(PR_CAPBSET_READ, cap) == 1)
+    for (int cap = 0; cap < CAP_BITS_MAX && (set = prctl(PR_CAPBSET_READ, cap)) >= 0; cap++)
+        if (set)
             return error_set(err, QS_CONFLICT, "capability %d is left in the bounding set", cap);
     return QS_OK;
 }

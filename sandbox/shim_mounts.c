@@ -211,6 +211,9 @@ static enum qs_status close_proc(struct qs_error *err)
             continue;
         if (target < 0)
             return error_sys(err, QS_IO, errno, "cannot open %s", names[i]);
+        struct statvfs now;
+        if (fstatvfs(target, &now) == 0 && (now.f_flag & ST_RDONLY))
+            continue; /* bubblewrap covers some itself */
         enum qs_status status = bind_self(target, names[i], &read_only, err);
         if (status != QS_OK)
             return status;
@@ -222,9 +225,9 @@ static enum qs_status close_proc(struct qs_error *err)
  * what bubblewrap mounted is locked in that copy. For root the first one serves, and a copy would cost time. */
 static enum qs_status may_mount(struct qs_error *err)
 {
-    AUTO_FD int root = sys_open(AT_FDCWD, "/tmp", O_PATH, RESOLVE_NO_SYMLINKS);
-    AUTO_FD int tree = sys_clone_tree(root, false);
-    if (tree < 0 && unshare(CLONE_NEWNS) != 0)
+    /* What is opened here asks for the right alone; giving back a copied mount would wait for the whole kernel (RCU). */
+    AUTO_FD int allowed = sys_fsopen("tmpfs");
+    if (allowed < 0 && unshare(CLONE_NEWNS) != 0)
         return error_sys(err, QS_IO, errno, "cannot have a mount namespace for the inner mounts");
     return QS_OK;
 }
