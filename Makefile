@@ -59,6 +59,7 @@ LIBS_stress  := -lfuse3 -lm
 LIB_SRC     := $(wildcard store/*.c reader/*.c writer/*.c publish/*.c)
 CLI_SRC     := $(wildcard cli/*.c)
 SANDBOX_SRC := $(wildcard sandbox/*.c)
+SANDBOX_MAIN := sandbox/main.c sandbox/shim_main.c
 STRESS_SRC  := $(wildcard stress/*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 TEST_SRC    := $(wildcard tests/test_*.c)
@@ -79,6 +80,8 @@ SUPPORT_LIB := $(OBJ)/libsupport.a
 PROGRAMS := $(if $(wildcard cli/main.c),qsettings) $(if $(wildcard sandbox/main.c),qsandbox) \
             $(if $(wildcard stress/main.c),qstress)
 BINS     := $(addprefix $(OUT)/bin/,$(PROGRAMS))
+# The shim starts in every run: static, where there is a static C library. Without it qsandbox is its own shim.
+SHIM     := $(if $(and $(filter release clang,$(KIND)),$(call archived,-lc)),$(OUT)/bin/qsandbox-shim)
 SHARED   := $(OUT)/lib/libqsettings.so.$(VERSION)
 LIBFILES := $(SHARED) $(OUT)/lib/libqsettings.so.$(SOVERSION) $(OUT)/lib/libqsettings.so $(OUT)/lib/libqsettings.a \
             $(OUT)/lib/pkgconfig/qsettings.pc
@@ -86,7 +89,7 @@ TESTS    := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SRC))
 PRELOADS := $(patsubst tests/preload/%.c,$(OUT)/tests/%.so,$(PRELOAD_SRC))
 
 .PHONY: all
-all: $(BINS) $(LIBFILES) ## build programs and library (the default)
+all: $(BINS) $(SHIM) $(LIBFILES) ## build programs and library (the default)
 
 # ---- rules ---- (make V=1 shows whole commands)
 ifeq ($(V),1)
@@ -114,7 +117,7 @@ $(INTERNAL): $(LIB_OBJ)
 	$(archive)
 $(CLI_LIB): $(call obj,$(filter-out cli/main.c,$(CLI_SRC)))
 	$(archive)
-$(SANDBOX_LIB): $(call obj,$(filter-out sandbox/main.c,$(SANDBOX_SRC)))
+$(SANDBOX_LIB): $(call obj,$(filter-out $(SANDBOX_MAIN),$(SANDBOX_SRC)))
 	$(archive)
 $(STRESS_LIB): $(call obj,$(filter-out stress/main.c,$(STRESS_SRC)))
 	$(archive)
@@ -129,6 +132,10 @@ $(OUT)/bin/qsandbox: $(OBJ)/sandbox/main.o $(SANDBOX_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS_quick)
+$(OUT)/bin/qsandbox-shim: $(OBJ)/sandbox/shim_main.o $(SANDBOX_LIB) $(INTERNAL)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -static-pie -Wl,--gc-sections -o $@ $^
 $(OUT)/bin/qstress: $(OBJ)/stress/main.o $(STRESS_LIB) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # install and uninstall; DESTDIR and PREFIX are honoured.
 
+# qsandbox looks for its shim in ../libexec/qsettings from its own directory.
+LIBEXECDIR := $(BINDIR)/../libexec/qsettings
+
 .PHONY: install
 install: all ## install below DESTDIR/PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/qsettings
 	install -m 0755 $(BINS) $(DESTDIR)$(BINDIR)/
+	$(if $(SHIM),install -D -m 0755 $(SHIM) $(DESTDIR)$(LIBEXECDIR)/qsandbox-shim)
 	install -m 0644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/qsettings/
 	install -m 0755 $(SHARED) $(DESTDIR)$(LIBDIR)/
 	install -m 0644 $(OUT)/lib/libqsettings.a $(DESTDIR)$(LIBDIR)/
@@ -18,7 +22,8 @@ install: all ## install below DESTDIR/PREFIX
 
 .PHONY: uninstall
 uninstall: ## remove what install put there; stores stay
-	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,$(PROGRAMS))
+	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,$(PROGRAMS)) $(DESTDIR)$(LIBEXECDIR)/qsandbox-shim
+	-rmdir $(DESTDIR)$(LIBEXECDIR) 2>/dev/null
 	rm -f $(DESTDIR)$(LIBDIR)/libqsettings.so* $(DESTDIR)$(LIBDIR)/libqsettings.a \
 	  $(DESTDIR)$(LIBDIR)/pkgconfig/qsettings.pc
 	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,$(patsubst include/%,%,$(HEADERS)))

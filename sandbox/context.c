@@ -65,7 +65,7 @@ enum qs_status context_open(const struct options *options, bool for_run, unsigne
                             struct qs_error *err)
 {
     struct context *context = ret_context;
-    *context = (struct context){.facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1}};
+    *context = (struct context){.facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1, .shim.fd = -1}};
     enum qs_status status = read_policy(options, context, err);
     if (status != QS_OK)
         return status;
@@ -78,5 +78,5 @@ void context_release(struct context *context)
 {
     forget_plan(context);
     qs_policy_free(context->result);
-    *context = (struct context){.facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1}};
+    *context = (struct context){.facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1, .shim.fd = -1}};
 }

@@ -4,6 +4,7 @@
 
 #include "sandbox/hostcache.h"
 #include "sandbox/hostguard.h"
+#include "sandbox/hostshim.h"
 #include "sandbox/hostsocket.h"
 #include "sandbox/sys.h"
 #include "store/cleanup.h"
@@ -41,13 +42,14 @@ void host_facts_release(struct host_facts *facts)
     path_facts_release(&facts->devices);
     path_facts_release(&facts->host_sockets);
     path_fact_release(&facts->resolv);
+    path_fact_release(&facts->shim);
     for (size_t i = 0; i < facts->cache_count; i++) {
         path_fact_release(&facts->caches[i].place);
         path_fact_release(&facts->caches[i].source);
     }
     free(facts->caches);
     path_fact_release(&facts->cache_base);
-    *facts = (struct host_facts){.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1};
+    *facts = (struct host_facts){.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1, .shim.fd = -1};
 }
 
 /* ---- the runner ---- */
@@ -93,6 +95,9 @@ static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
     facts->has_run = status == QS_OK && run.kind == PATH_DIR;
     if (!facts->executable || !facts->kernel)
         return no_memory(err);
+    status = shim_look(facts->executable, &facts->shim, err);
+    if (status != QS_OK)
+        return status;
     return path_look("/etc/resolv.conf", "/", true, &facts->resolv, err);
 }
 
@@ -231,7 +236,7 @@ static enum qs_status collect(const struct facts_request *request, struct host_f
 enum qs_status host_facts_collect(const struct facts_request *request, struct host_facts *ret_facts,
                                   struct qs_error *err)
 {
-    struct host_facts facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1};
+    struct host_facts facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1, .shim.fd = -1};
     enum qs_status status = collect(request, &facts, err);
     if (status != QS_OK) {
         host_facts_release(&facts);

@@ -65,6 +65,7 @@ struct host_facts {
     size_t cache_count;
     struct path_fact cache_base; /* kept open; absent where no caches are private */
     char *executable;            /* this program */
+    struct path_fact shim;       /* the shim's own program, kept open; absent: the executable serves */
     bool has_var_tmp, has_run, has_shm;
     int landlock_abi; /* 0: none */
     char *kernel;     /* release */

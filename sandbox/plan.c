@@ -365,7 +365,8 @@ static enum qs_status plan_cwd(const struct host_facts *facts, struct plan *plan
 enum qs_status plan_make(const struct qs_policy *policy, const struct host_facts *facts, unsigned left_out,
                          struct plan *ret_plan, struct qs_error *err)
 {
-    struct plan plan = {.uid = facts->uid, .without = left_out, .caches_fd = -1, .resolv_fd = -1};
+    struct plan plan = {
+        .uid = facts->uid, .without = left_out, .caches_fd = -1, .resolv_fd = -1, .shim_fd = facts->shim.fd};
     struct gather gather = {.plan = &plan};
     plan.writable = policy->filesystem == QS_FS_WORKSPACE_WRITE;
     plan.private_var_tmp = facts->has_var_tmp;

@@ -78,6 +78,7 @@ struct plan {
     const char *cwd;
     const char *resolv; /* shown again where /run is private; NULL otherwise */
     int resolv_fd;
+    int shim_fd;   /* the shim's own program; -1: the executor is its own shim */
     bool writable; /* workspace-write */
     bool network_closed;
     bool private_var_tmp, private_run;

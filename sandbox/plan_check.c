@@ -52,6 +52,8 @@ static enum qs_status check_place(const struct host_facts *facts, const struct r
         return refuse(root, workspace, "overlaps the system directory", tree, err);
     if (path_within(facts->executable, path))
         return refuse(root, workspace, "holds the executor", facts->executable, err);
+    if (facts->shim.path && path_within(facts->shim.path, path))
+        return refuse(root, workspace, "holds the executor's shim", facts->shim.path, err);
     for (size_t i = 0; i < facts->stores.count; i++)
         if (overlaps(path, facts->stores.items[i].path))
             return refuse(root, workspace, "overlaps the store or journal", facts->stores.items[i].path, err);

@@ -56,7 +56,8 @@ static enum qs_status open_all(const struct run_request *request, struct run_pip
     if (status != QS_OK)
         return status;
     child->args = memfd_create("bwrap-args", MFD_CLOEXEC);
-    child->program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    child->program = request->plan->shim_fd >= 0 ? fcntl(request->plan->shim_fd, F_DUPFD_CLOEXEC, 3)
+                                                 : open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     child->stderr_copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
     if (child->stderr_copy < 0)
         child->stderr_copy = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -225,7 +225,7 @@ static enum qs_status close_proc(struct qs_error *err)
  * what bubblewrap mounted is locked in that copy. For root the first one serves, and a copy would cost time. */
 static enum qs_status may_mount(struct qs_error *err)
 {
-    /* What is opened here asks for the right alone; giving back a copied mount would wait for the whole kernel (RCU). */
+    /* This asks for the right alone; giving a copied mount back would wait for a grace period of the kernel (RCU). */
     AUTO_FD int allowed = sys_fsopen("tmpfs");
     if (allowed < 0 && unshare(CLONE_NEWNS) != 0)
         return error_sys(err, QS_IO, errno, "cannot have a mount namespace for the inner mounts");

@@ -2,6 +2,7 @@
 /* The message from the executor to the shim: encoding and bounded decoding. */
 #include "sandbox/spec.h"
 
+#include "qsettings/version.h"
 #include "store/cleanup.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *
     unsigned flags = (terminal ? SPEC_TERMINAL : 0) | (plan->scope_abstract ? SPEC_SCOPE_ABSTRACT : 0) |
                      (plan->private_var_tmp ? SPEC_VAR_TMP : 0);
     buf_add_u32(out, SPEC_MAGIC);
+    add_text(out, QS_VERSION);
     buf_add_u32(out, flags);
     buf_add_u32(out, plan->without);
     buf_add_u32(out, (uint32_t)plan->landlock_abi);
@@ -139,8 +141,9 @@ static void take_argv(struct cursor *cursor, struct spec *spec)
 
 static void take_all(struct cursor *cursor, struct spec *spec)
 {
-    if (cursor_u32(cursor) != SPEC_MAGIC)
-        cursor->failed = true;
+    const char *version = cursor_u32(cursor) == SPEC_MAGIC ? take_text(cursor) : NULL;
+    if (!version || strcmp(version, QS_VERSION) != 0)
+        cursor->failed = true; /* the shim's file is of another version than the executor's */
     unsigned flags = cursor_u32(cursor);
     spec->terminal = (flags & SPEC_TERMINAL) != 0;
     spec->scope_abstract = (flags & SPEC_SCOPE_ABSTRACT) != 0;
@@ -169,7 +172,7 @@ enum qs_status spec_decode(char *raw, size_t len, struct spec *ret_spec, struct 
     take_all(&cursor, &spec);
     if (cursor.failed || cursor_left(&cursor) != 0) {
         spec_release(&spec);
-        return error_set(err, QS_INVALID, "the executor's message to the shim is damaged");
+        return error_set(err, QS_INVALID, "the executor's message to the shim is damaged, or of another version");
     }
     *ret_spec = spec;
     return QS_OK;

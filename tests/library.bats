@@ -117,6 +117,7 @@ END
 @test "DESTDIR is honoured" {
     make --no-print-directory -s install PREFIX=/usr DESTDIR="$BATS_TEST_TMPDIR/root" >/dev/null
     [ -x "$BATS_TEST_TMPDIR/root/usr/bin/qsettings" ]
+    [ ! -e "$QS_BUILD/bin/qsandbox-shim" ] || [ -x "$BATS_TEST_TMPDIR/root/usr/libexec/qsettings/qsandbox-shim" ]
     [ -e "$BATS_TEST_TMPDIR/root/usr/lib/libqsettings.so.0" ]
     grep -q '^prefix=/usr$' "$BATS_TEST_TMPDIR/root/usr/lib/pkgconfig/qsettings.pc"
 }

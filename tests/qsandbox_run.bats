@@ -23,6 +23,48 @@ load support/sandbox
     done
 }
 
+@test "the shim: its own program beside the executor or installed, kept like it, or the executor itself" {
+    mkdir -p "$base/libexec/qsettings"
+    local installed=$base/libexec/qsettings/qsandbox-shim
+    rm -f "$qsandbox-shim"
+    run sandboxed ann -- echo itself
+    [ "$output" = itself ]
+    # Whatever lies in one of the two places is executed: here it starts nothing.
+    printf '#!/bin/sh\nexit 3\n' >"$qsandbox-shim"
+    chmod 755 "$qsandbox-shim"
+    run sandboxed ann -- echo beside
+    [ "$status" -eq 125 ]
+    [[ $output != *beside$'\n'* && $output != beside ]]
+    mv "$qsandbox-shim" "$installed"
+    run sandboxed ann -- echo installed
+    [ "$status" -eq 125 ]
+    # Somebody else's, or one that others can write, is not executed.
+    for change in "chmod o+w" "chmod g+w" "chown $UID_ANN"; do
+        install -m 755 "$qsandbox" "$installed"
+        run sandboxed ann -- echo good
+        [ "$output" = good ]
+        $change "$installed"
+        run sandboxed ann -- echo bad
+        [ "$status" -eq 125 ]
+        [[ $output == *"not a file that is kept like the executor"* ]]
+        rm "$installed"
+    done
+    ln -s "$qsandbox" "$installed"
+    run sandboxed ann -- echo link
+    [ "$status" -eq 125 ]
+}
+
+@test "a shim of another version starts nothing" {
+    install -m 755 "$qsandbox" "$qsandbox-shim"
+    run sandboxed ann -- echo same
+    [ "$output" = same ]
+    version=$("$qsandbox" --version | cut -d' ' -f2)
+    LC_ALL=C sed "s/$version/${version//[0-9]/9}/g" "$qsandbox" >"$qsandbox-shim"
+    run sandboxed ann -- echo other
+    [ "$status" -eq 125 ]
+    [[ $output == *"of another version"* ]]
+}
+
 @test "sockets: blocked, private, open" {
     python3 - "$base/home/ann/host.sock" <<'P' &
 import os, socket, sys

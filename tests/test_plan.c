@@ -227,6 +227,15 @@ static void a_root_that_holds_the_executor_is_refused(void **state)
     assert_non_null(strstr(scene->err.message, "executor"));
 }
 
+static void a_root_that_holds_the_shim_is_refused(void **state)
+{
+    struct scene *scene = *state;
+    scene->facts.shim.path = strdup("/opt/tools/libexec/qsettings/qsandbox-shim");
+    fixture_root(&scene->facts, "/opt/tools/libexec");
+    assert_int_equal(make(scene), QS_INVALID);
+    assert_non_null(strstr(scene->err.message, "holds the executor's shim"));
+}
+
 static void a_workspace_of_somebody_else_is_untrusted(void **state)
 {
     struct scene *scene = *state;
@@ -346,6 +355,7 @@ int main(void)
         TEST(roots_that_would_undo_the_boundary_are_refused),
         TEST(a_root_that_holds_a_hidden_path_is_refused),
         TEST(a_root_that_holds_the_executor_is_refused),
+        TEST(a_root_that_holds_the_shim_is_refused),
         TEST(a_workspace_of_somebody_else_is_untrusted),
         TEST(a_root_reached_through_a_writable_link_is_refused),
         TEST(a_root_reached_through_a_link_elsewhere_is_fine),

@@ -83,6 +83,7 @@ void fixture_facts(struct host_facts *facts)
                                  .kernel = strdup("6.12.0"),
                                  .resolv = fixture_fact("/run/resolvconf/resolv.conf", PATH_FILE),
                                  .cache_base.fd = -1,
+                                 .shim.fd = -1,
                                  .has_var_tmp = true,
                                  .has_run = true,
                                  .landlock_abi = 6};

@@ -14,6 +14,8 @@ setup() {
     mkdir "$base/bin"
     install -m 755 "$QS_BUILD/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
     qsandbox=$base/bin/qsandbox
+    # Some kinds of build have no program for the shim: there qsandbox is its own.
+    [ ! -e "$QS_BUILD/bin/qsandbox-shim" ] || install -m 755 "$QS_BUILD/bin/qsandbox-shim" "$base/bin/"
     qsettings=$base/bin/qsettings
     mkdir -p "$base/home/root" "$base/home/ann/.ssh" "$base/home/root/.ssh" "$base/root"
     for home in "$base/home/root" "$base/home/ann"; do
