@@ -57,6 +57,7 @@ LIBS_stress  := -lfuse3 -lm
 
 # ---- what there is: a folder's sources are found, a new file needs no line here ----
 LIB_SRC     := $(wildcard store/*.c reader/*.c writer/*.c publish/*.c)
+TERMINAL_SRC := $(wildcard terminal/*.c)
 CLI_SRC     := $(wildcard cli/*.c)
 SANDBOX_SRC := $(wildcard sandbox/*.c)
 SANDBOX_MAIN := sandbox/main.c sandbox/shim_main.c
@@ -72,6 +73,7 @@ MAN_PAGES   := $(wildcard docs/man/*.[1-8])
 obj = $(patsubst %.c,$(OBJ)/%.o,$(1))
 LIB_OBJ     := $(call obj,$(LIB_SRC))
 INTERNAL    := $(OBJ)/libqsettings-internal.a
+TERMINAL    := $(OBJ)/libterminal.a
 CLI_LIB     := $(OBJ)/libcli.a
 SANDBOX_LIB := $(OBJ)/libsandbox.a
 STRESS_LIB  := $(OBJ)/libstress.a
@@ -115,6 +117,8 @@ define archive
 endef
 $(INTERNAL): $(LIB_OBJ)
 	$(archive)
+$(TERMINAL): $(call obj,$(TERMINAL_SRC))
+	$(archive)
 $(CLI_LIB): $(call obj,$(filter-out cli/main.c,$(CLI_SRC)))
 	$(archive)
 $(SANDBOX_LIB): $(call obj,$(filter-out $(SANDBOX_MAIN),$(SANDBOX_SRC)))
@@ -124,19 +128,19 @@ $(STRESS_LIB): $(call obj,$(filter-out stress/main.c,$(STRESS_SRC)))
 $(SUPPORT_LIB): $(call obj,$(SUPPORT_SRC))
 	$(archive)
 
-$(OUT)/bin/qsettings: $(OBJ)/cli/main.o $(CLI_LIB) $(INTERNAL)
+$(OUT)/bin/qsettings: $(OBJ)/cli/main.o $(CLI_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS)
-$(OUT)/bin/qsandbox: $(OBJ)/sandbox/main.o $(SANDBOX_LIB) $(INTERNAL)
+$(OUT)/bin/qsandbox: $(OBJ)/sandbox/main.o $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS_quick)
-$(OUT)/bin/qsandbox-shim: $(OBJ)/sandbox/shim_main.o $(SANDBOX_LIB) $(INTERNAL)
+$(OUT)/bin/qsandbox-shim: $(OBJ)/sandbox/shim_main.o $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -static-pie -Wl,--gc-sections -o $@ $^
-$(OUT)/bin/qstress: $(OBJ)/stress/main.o $(STRESS_LIB) $(INTERNAL)
+$(OUT)/bin/qstress: $(OBJ)/stress/main.o $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_stress)
@@ -165,7 +169,7 @@ $(OUT)/lib/pkgconfig/qsettings.pc: qsettings.pc.in Makefile
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' $< > $@
 
 # Tests see the inside: they link the objects, not the shared library (which library.bats and the examples use).
-$(OUT)/tests/%: $(OBJ)/tests/%.o $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(INTERNAL)
+$(OUT)/tests/%: $(OBJ)/tests/%.o $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) $(LIBS_stress) -lcmocka -ldl

@@ -113,6 +113,9 @@ void complete_argument(struct cli *cli, struct cli *at, enum argument kind, cons
     case ARG_SHELL:
         offer_words(cli, word, (const char *const[]){"bash", "zsh", "fish", NULL});
         return;
+    case ARG_COLOR:
+        offer_words(cli, word, (const char *const[]){"auto", "always", "never", NULL});
+        return;
     case ARG_COMMAND:
         offer_command_names(cli, word);
         return;

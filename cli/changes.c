@@ -90,7 +90,9 @@ static void side_text(const struct cli *cli, const char *indent, const struct qs
     const char *area = area_name(change->area);
     if (!value->data && !cover)
         return;
-    buf_printf(out, "%s%c %s%s%s", indent, new_side ? '+' : '-', area ? area : "", area ? " " : "", path);
+    buf_add_str(out, indent);
+    paint(out, new_side ? PAINT_GOOD : PAINT_BAD);
+    buf_printf(out, "%c %s%s%s", new_side ? '+' : '-', area ? area : "", area ? " " : "", path);
     if (change->area == QS_AREA_SETTINGS || cover) {
         buf_add_str(out, " = ");
         if (cover)
@@ -98,6 +100,7 @@ static void side_text(const struct cli *cli, const char *indent, const struct qs
         else
             buf_add(out, value->data, value->len);
     }
+    paint(out, PAINT_END);
     buf_add_char(out, '\n');
 }
 

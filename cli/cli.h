@@ -14,6 +14,8 @@
 #include "store/cleanup.h"
 #include "store/error.h"
 #include "store/value.h"
+#include "terminal/nearest.h"
+#include "terminal/paint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +32,8 @@ enum option_id {
     OPT_ROOT,
     OPT_JSON,
     OPT_WAIT,
+    OPT_COLOR,
+    OPT_NO_PAGER,
     OPT_HELP,
     OPT_VERSION,
     OPT_GLOBAL_COUNT,
@@ -88,6 +92,7 @@ enum argument {
     ARG_READER, /* --for */
     ARG_COMMAND,
     ARG_SHELL,
+    ARG_COLOR,
 };
 
 struct option_spec {
@@ -114,6 +119,8 @@ struct cli {
     bool scope_given;
     enum qs_scope scope;
     bool json;
+    enum colour_wish colour;
+    bool no_pager;
     unsigned wait_ms;      /* --wait, or the default of a writer */
     unsigned read_wait_ms; /* --wait, or 0: the library's default */
     struct buf out;
@@ -175,17 +182,18 @@ struct command {
     const char *summary; /* one line, no final period */
     const char *more;    /* a paragraph for --help, or NULL */
     bool hidden;
+    bool pages; /* on a terminal its output goes through a pager when it is longer than the screen */
+    bool exact; /* its output is for programs too: what is no terminal gets it byte for byte */
 };
 extern const struct command command_table[];
 extern const size_t command_count;
 
 const struct command *command_find(const char *name);
-/* The nearest name within two typing errors (one for a short name), copied to text, or NULL. name_at gives names by
- * index and NULL at the end. */
-typedef const char *name_source(size_t index, void *user);
-const char *nearest_name(const char *name, name_source *name_at, void *user, char *text, size_t size);
+/* An error with the advice that another command was probably meant. */
+enum qs_status command_unknown(const char *name, struct qs_error *err);
 
-void help_map(struct cli *cli);                                    /* qsettings alone */
+void help_short(struct cli *cli);                                  /* qsettings alone */
+void help_map(struct cli *cli);                                    /* help */
 void help_command(struct cli *cli, const struct command *command); /* CMD --help */
 
 command_function cmd_init, cmd_require, cmd_set, cmd_unset, cmd_apply, cmd_lock, cmd_unlock, cmd_edit, cmd_check;
@@ -232,7 +240,8 @@ void auto_buf(struct buf *buf);
 
 /* ---- output (cli/output.c) ---- */
 
-/* Writes cli->out to standard output. Errors: QS_IO. */
+/* Writes cli->out to standard output: through a pager where the command pages, the control characters of text made
+ * visible, in colour where that is wanted. Errors: QS_IO. */
 enum qs_status output_flush(struct cli *cli, struct qs_error *err) QS_MUST_USE;
 /* Appends value, pretty, with a newline. Takes the reference over; NULL counts as out of memory. */
 void out_json(struct cli *cli, json_t *value);
@@ -259,6 +268,14 @@ json_t *json_scope(const struct cli *cli, const struct qs_store *store);
 const char *digest_text(const unsigned char *digest, char text[DIGEST_TEXT_BYTES]);
 #define TIME_TEXT_BYTES 32
 const char *time_text(int64_t time_s, char text[TIME_TEXT_BYTES]);
+
+/* ---- the key that was probably meant (cli/suggest.c) ---- */
+
+/* document: canonical JSON in which the key was looked for, or NULL. Adds "did you mean ...?" to err, from its keys and
+ * from the schema's; a key that the schema knows, or whose like is nowhere, gets none. */
+void suggest_key(const char *document, size_t len, const char *path, struct qs_error *err);
+/* The same as a note, where the command itself is no failure. */
+void suggest_key_note(const struct cli *cli, const char *document, size_t len, const char *path);
 
 /* ---- what the schema says (cli/hints.c) ---- */
 

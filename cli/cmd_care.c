@@ -2,6 +2,8 @@
 /* Care of a store: fsck, repair, compact, backup, restore. */
 #include "cli/cli.h"
 
+#include "terminal/progress.h"
+
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -12,9 +14,11 @@ enum qs_status cmd_fsck(struct cli *cli, int count, char **operands, struct qs_e
     char digest[DIGEST_TEXT_BYTES];
     (void)count;
     (void)operands;
+    struct progress *progress AUTO(progress_drop) = progress_begin("fsck");
     enum qs_status status = cli_open_one(cli, &store, err);
     if (status == QS_OK)
         status = qs_store_fsck(store, &found, err);
+    progress_drop(&progress);
     if (status != QS_OK)
         return status;
     if (!cli->json) {
@@ -92,9 +96,11 @@ enum qs_status cmd_repair(struct cli *cli, int count, char **operands, struct qs
     bool apply = cli->given[OPT_YES] != NULL;
     (void)count;
     (void)operands;
+    struct progress *progress AUTO(progress_drop) = progress_begin("repair");
     enum qs_status status = cli_open_one(cli, &store, err);
     if (status == QS_OK)
         status = qs_store_repair(store, apply, cli->wait_ms, &found, err);
+    progress_drop(&progress);
     if (status == QS_DAMAGED)
         error_add_advice(err, "bring back a backup with `qsettings --%s restore FILE`",
                          qs_scope_name(qs_store_scope(store)));
@@ -133,7 +139,10 @@ enum qs_status cmd_compact(struct cli *cli, int count, char **operands, struct q
     if (status != QS_OK)
         return status;
     long long before = store_bytes(store);
-    if ((status = qs_store_compact(store, cli->wait_ms, err)) != QS_OK)
+    struct progress *progress AUTO(progress_drop) = progress_begin("compact");
+    status = qs_store_compact(store, cli->wait_ms, err);
+    progress_drop(&progress);
+    if (status != QS_OK)
         return status;
     long long after = store_bytes(store);
     if (!cli->json) {
@@ -153,9 +162,11 @@ enum qs_status cmd_backup(struct cli *cli, int count, char **operands, struct qs
 {
     struct qs_store *store AUTO(auto_store) = NULL;
     (void)count;
+    struct progress *progress AUTO(progress_drop) = progress_begin("backup");
     enum qs_status status = cli_open_one(cli, &store, err);
     if (status == QS_OK)
         status = qs_store_backup(store, operands[0], cli->given[OPT_FORCE] != NULL, err);
+    progress_drop(&progress);
     if (status != QS_OK)
         return status;
     if (!cli->json) {
@@ -174,9 +185,11 @@ enum qs_status cmd_restore(struct cli *cli, int count, char **operands, struct q
     struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_commit_info info = {0};
     (void)count;
+    struct progress *progress AUTO(progress_drop) = progress_begin("restore");
     enum qs_status status = cli_open_one(cli, &store, err);
     if (status == QS_OK)
         status = qs_store_restore(store, operands[0], cli->wait_ms, &info, err);
+    progress_drop(&progress);
     if (status != QS_OK)
         return status;
     cli_report_commit(cli, store, &info, NULL);

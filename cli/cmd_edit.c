@@ -215,8 +215,35 @@ static enum qs_status commit_text(struct cli *cli, struct editing *editing, stru
     return status == QS_OK ? cli_commit(cli, editing->store, txn, err) : status;
 }
 
-/* The line at fault, with a mark below the column. */
-static void show_place(const struct editing *editing, const struct qs_error *err)
+/* Lines of the text as they may stand on a terminal, with tabs one column wide. */
+static void add_line(struct buf *out, const char *text, size_t len)
+{
+    struct buf plain AUTO(auto_buf) = {0};
+    buf_add(&plain, text, len);
+    for (size_t i = 0; !plain.failed && i < plain.len; i++)
+        if (plain.data[i] == '\t')
+            plain.data[i] = ' ';
+    terminal_text(out, plain.data ? plain.data : "", plain.len, TERMINAL_LINE);
+}
+
+/* The line at fault, with a mark below the column (which counts bytes). */
+static void show_line(struct cli *cli, const char *line, const struct qs_error *err)
+{
+    struct buf text AUTO(auto_buf) = {0}, before AUTO(auto_buf) = {0};
+    struct buf shown AUTO(auto_buf) = {0};
+    size_t len = strlen(line), at = err->column ? err->column - 1 : 0;
+    add_line(&before, line, at < len ? at : len);
+    buf_printf(&text, "%5u | ", err->line);
+    add_line(&text, line, len);
+    buf_printf(&text, "\n      | %*s", (int)terminal_width(before.data ? before.data : "", before.len), "");
+    paint_text(&text, PAINT_BAD, "^");
+    buf_add_char(&text, '\n');
+    terminal_text(&shown, text.data, text.len, colour_wanted(cli->colour, STDERR_FILENO) ? TERMINAL_COLOUR : 0);
+    if (!shown.failed && !text.failed)
+        (void)!os_write_full(STDERR_FILENO, shown.data, shown.len);
+}
+
+static void show_place(struct cli *cli, const struct editing *editing, const struct qs_error *err)
 {
     FILE *file = err->line ? fopen(editing->file, "re") : NULL;
     char *line AUTO_FREE = NULL;
@@ -229,7 +256,7 @@ static void show_place(const struct editing *editing, const struct qs_error *err
     if (!number || number != err->line)
         return;
     line[strcspn(line, "\n")] = '\0';
-    (void)fprintf(stderr, "%5u | %s\n      | %*s^\n", number, line, err->column ? (int)err->column - 1 : 0, "");
+    show_line(cli, line, err);
 }
 
 /* On a terminal: what was wrong, and whether to go on. After a conflict the newest generation becomes the base: whoever
@@ -241,7 +268,7 @@ static bool ask_again(struct cli *cli, struct editing *editing, const struct qs_
     if (cli->json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return false;
     report_error(cli, err);
-    show_place(editing, err);
+    show_place(cli, editing, err);
     if (err->status == QS_CONFLICT && qs_snapshot_take(editing->store, &snapshot, NULL) == QS_OK) {
         editing->base = qs_snapshot_generation(snapshot);
         (void)fprintf(stderr,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain: each layer's value and why one of them counts; locks: which subtrees are locked, and where. */
 #include "cli/cli.h"
+#include "cli/record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -105,10 +106,13 @@ static void value_text(struct cli *cli, const struct qs_key *key, const char *te
 }
 
 static void layer_text(struct cli *cli, const struct qs_key *key, enum qs_layer id,
-                       const struct qs_explain_layer *layer)
+                       const struct qs_explain_layer *layer, bool wins)
 {
     char when[TIME_TEXT_BYTES];
-    buf_printf(&cli->out, "  %-10s ", qs_layer_name(id));
+    buf_add_str(&cli->out, "  ");
+    paint(&cli->out, wins ? PAINT_GOOD : PAINT_END);
+    buf_printf(&cli->out, "%-10s ", qs_layer_name(id));
+    paint(&cli->out, PAINT_END);
     if (layer->state == QS_LAYER_SET)
         value_text(cli, key, layer->value);
     else
@@ -125,15 +129,17 @@ static void layer_text(struct cli *cli, const struct qs_key *key, enum qs_layer 
                    (unsigned long long)layer->generation);
     else if (layer->store)
         buf_printf(&cli->out, "             %s\n", layer->store);
-    if (layer->user)
-        buf_printf(&cli->out, "             set in generation %llu by %s, %s\n",
-                   (unsigned long long)layer->set_generation, layer->user, time_text(layer->set_time_s, when));
+    if (layer->user) {
+        buf_printf(&cli->out, "             set in generation %llu by ", (unsigned long long)layer->set_generation);
+        plain_text(&cli->out, "", layer->user);
+        buf_printf(&cli->out, ", %s\n", time_text(layer->set_time_s, when));
+    }
 }
 
 static void explain_text(struct cli *cli, const struct qs_key *key, const char *path,
                          const struct qs_explanation *explanation)
 {
-    buf_add_str(&cli->out, path);
+    paint_text(&cli->out, PAINT_HEAD, path);
     if (explanation->value) {
         buf_add_str(&cli->out, " = ");
         value_text(cli, key, explanation->value);
@@ -142,12 +148,20 @@ static void explain_text(struct cli *cli, const struct qs_key *key, const char *
     }
     buf_printf(&cli->out, "\n  because %s\n", explanation->text);
     for (int id = QS_LAYER_COUNT - 1; id >= 0; id--) /* strongest first, as people look for the winner */
-        layer_text(cli, key, (enum qs_layer)id, &explanation->layers[id]);
+        layer_text(cli, key, (enum qs_layer)id, &explanation->layers[id], id == explanation->winner);
 }
 
 static void explanation_release(struct qs_explanation *explanation)
 {
     qs_explanation_release(explanation);
+}
+
+static void note_likeness(const struct cli *cli, const struct qs_settings *settings, const char *path)
+{
+    char *text AUTO_FREE = NULL;
+    size_t len = 0;
+    if (qs_settings_json(settings, NULL, &text, &len, NULL) == QS_OK)
+        suggest_key_note(cli, text, len, path);
 }
 
 enum qs_status cmd_explain(struct cli *cli, int count, char **operands, struct qs_error *err)
@@ -173,6 +187,8 @@ enum qs_status cmd_explain(struct cli *cli, int count, char **operands, struct q
     for (size_t i = 0; i < qs_settings_warning_count(settings); i++)
         warn(cli, NULL, "%s", qs_settings_warning(settings, i));
     qs_key_format(key.bytes, key.len, path, sizeof path);
+    if (!explanation.value)
+        note_likeness(cli, settings, path);
     if (cli->json)
         explain_json(cli, &key, path, &explanation);
     else

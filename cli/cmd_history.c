@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "store/key.h"
+#include "terminal/progress.h"
 
 #include <string.h>
 
@@ -150,9 +151,11 @@ enum qs_status cmd_purge(struct cli *cli, int count, char **operands, struct qs_
     struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_commit_info info = {0};
     (void)count;
+    struct progress *progress AUTO(progress_drop) = progress_begin("purge");
     enum qs_status status = cli_open_one(cli, &store, err);
     if (status == QS_OK)
         status = qs_store_purge(store, operands[0], cli->given[OPT_MESSAGE], cli->wait_ms, &info, err);
+    progress_drop(&progress);
     if (status != QS_OK) {
         if (status == QS_NOT_FOUND || status == QS_INVALID)
             error_add_path(err, operands[0]);

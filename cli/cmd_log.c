@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "cli/record.h"
+#include "cli/view.h"
 
 #include <string.h>
 
@@ -140,6 +141,15 @@ static enum qs_status log_all(struct cli *cli, const struct log_query *query, st
     return found ? QS_OK : error_set(err, QS_ABSENT, "there is no store");
 }
 
+static void note_likeness(struct cli *cli, const char *path)
+{
+    struct cli_view view AUTO(cli_view_release) = {0};
+    char *text AUTO_FREE = NULL;
+    size_t len = 0;
+    if (cli_view_open(cli, &view, NULL) == QS_OK && cli_view_json(&view, NULL, &text, &len, NULL) == QS_OK)
+        suggest_key_note(cli, text, len, path);
+}
+
 enum qs_status cmd_log(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     struct entries entries AUTO(entries_release) = {0};
@@ -152,9 +162,12 @@ enum qs_status cmd_log(struct cli *cli, int count, char **operands, struct qs_er
         status = options_number("-n", cli->given[OPT_COUNT_LIMIT], &query.limit, err);
     if (status == QS_OK)
         status = log_all(cli, &query, &entries, err);
-    if (status == QS_OK)
-        print_entries(cli, &entries, query.limit);
-    return status;
+    if (status != QS_OK)
+        return status;
+    print_entries(cli, &entries, query.limit);
+    if (count && entries.count == 0)
+        note_likeness(cli, operands[0]);
+    return QS_OK;
 }
 
 enum qs_status cmd_show(struct cli *cli, int count, char **operands, struct qs_error *err)

@@ -36,42 +36,15 @@ static enum qs_status default_value(const char *text, json_t **ret_value, struct
     return *ret_value ? QS_OK : error_set(err, QS_INVALID, "the default is not UTF-8");
 }
 
-/* ---- the key that was probably meant ---- */
-
-#define SUGGEST_MAX_BYTES (1024u * 1024u) /* of settings looked through for a likeness */
-
-struct key_names {
-    const struct leaves *leaves;
-    char text[QS_KEY_TEXT_BYTES];
-};
-
-static const char *key_name_at(size_t index, void *user)
-{
-    struct key_names *names = user;
-    if (index >= names->leaves->count)
-        return NULL;
-    const struct qs_bytes *key = &names->leaves->items[index].key;
-    return qs_key_format(key->data, key->len, names->text, sizeof names->text);
-}
-
-static void suggest_key(const struct cli_view *view, const char *path, struct qs_error *err)
+static void suggest_from_view(const struct cli_view *view, const char *path, struct qs_error *err)
 {
     char *text AUTO_FREE = NULL;
     size_t len = 0;
-    json_t *document AUTO(value_release) = NULL;
-    struct leaves leaves AUTO(leaves_release) = {0};
-    char near[QS_KEY_TEXT_BYTES];
-    if (cli_view_json(view, NULL, &text, &len, NULL) != QS_OK || len > SUGGEST_MAX_BYTES ||
-        value_decode(text, len, &document, NULL) != QS_OK ||
-        leaves_from_value(document, NULL, NULL, &leaves, NULL) != QS_OK)
+    if (!view->snapshot && !view->settings)
         return;
-    struct key_names *names AUTO_FREE = calloc(1, sizeof *names);
-    if (!names)
-        return;
-    names->leaves = &leaves;
-    const char *found = nearest_name(path, key_name_at, names, near, sizeof near);
-    if (found)
-        error_add_advice(err, "did you mean %s?", found);
+    if (cli_view_json(view, NULL, &text, &len, NULL) != QS_OK)
+        len = 0;
+    suggest_key(text, len, path, err);
 }
 
 enum qs_status cmd_get(struct cli *cli, int count, char **operands, struct qs_error *err)
@@ -88,8 +61,8 @@ enum qs_status cmd_get(struct cli *cli, int count, char **operands, struct qs_er
         status = default_value(cli->given[OPT_DEFAULT_VALUE], &value, err);
     else if (status == QS_OK)
         status = value_decode(text, len, &value, err);
-    else if (status == QS_NOT_FOUND && (view.snapshot || view.settings))
-        suggest_key(&view, operands[0], err);
+    else if (status == QS_NOT_FOUND)
+        suggest_from_view(&view, operands[0], err);
     if (status != QS_OK) {
         if (status == QS_NOT_FOUND || status == QS_INVALID)
             error_add_path(err, operands[0]);
@@ -117,6 +90,8 @@ static enum qs_status list_leaves(struct cli *cli, const struct cli_view *view, 
         secret_mask(cli, &value, prefix ? &key : NULL);
         status = leaves_from_value(value, prefix ? &key : NULL, NULL, ret_leaves, err);
     }
+    if (status == QS_NOT_FOUND && prefix)
+        suggest_from_view(view, prefix, err);
     if (status != QS_OK && prefix)
         error_add_path(err, prefix);
     return status;
@@ -127,7 +102,7 @@ static void list_text(struct cli *cli, const struct leaves *leaves)
     char path[QS_KEY_TEXT_BYTES];
     for (size_t i = 0; i < leaves->count; i++) {
         const struct leaf *leaf = &leaves->items[i];
-        buf_add_str(&cli->out, qs_key_format(leaf->key.data, leaf->key.len, path, sizeof path));
+        paint_text(&cli->out, PAINT_HEAD, qs_key_format(leaf->key.data, leaf->key.len, path, sizeof path));
         if (!cli->given[OPT_KEYS]) {
             buf_add_str(&cli->out, " = ");
             buf_add(&cli->out, leaf->value.data, leaf->value.len);

@@ -73,7 +73,37 @@ enum qs_status cmd_require(struct cli *cli, int count, char **operands, struct q
     return QS_OK;
 }
 
+static void suggest_from_txn(struct qs_txn *txn, const char *path, struct qs_error *err)
+{
+    char *text AUTO_FREE = NULL;
+    size_t len = 0;
+    if (qs_txn_get(txn, NULL, &text, &len, NULL) == QS_OK)
+        suggest_key(text, len, path, err);
+}
+
+/* A lock may stand on what nobody has set yet; one on a misspelt key locks nothing. */
+static void note_lock(struct cli *cli, struct qs_txn *txn, const char *path)
+{
+    char *here AUTO_FREE = NULL, *text AUTO_FREE = NULL;
+    size_t len = 0;
+    if (qs_txn_get(txn, path, &here, &len, NULL) != QS_OK && qs_txn_get(txn, NULL, &text, &len, NULL) == QS_OK)
+        suggest_key_note(cli, text, len, path);
+}
+
 typedef enum qs_status key_call(struct qs_txn *txn, const char *key, struct qs_error *err);
+
+static enum qs_status each_key_of(struct qs_txn *txn, int count, char **operands, key_call *call, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (int i = 0; status == QS_OK && i < count; i++) {
+        status = call(txn, operands[i], err);
+        if (status == QS_NOT_FOUND)
+            suggest_from_txn(txn, operands[i], err);
+        if (status != QS_OK)
+            error_add_path(err, operands[i]);
+    }
+    return status;
+}
 
 /* One call for each operand, all in one transaction. */
 static enum qs_status each_key(struct cli *cli, int count, char **operands, key_call *call, struct qs_error *err)
@@ -81,11 +111,8 @@ static enum qs_status each_key(struct cli *cli, int count, char **operands, key_
     struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_txn *txn AUTO(auto_txn) = NULL;
     enum qs_status status = cli_begin(cli, &store, &txn, err);
-    for (int i = 0; status == QS_OK && i < count; i++) {
-        status = call(txn, operands[i], err);
-        if (status != QS_OK)
-            error_add_path(err, operands[i]);
-    }
+    if (status == QS_OK)
+        status = each_key_of(txn, count, operands, call, err);
     return status == QS_OK ? cli_commit(cli, store, txn, err) : status;
 }
 
@@ -96,7 +123,14 @@ enum qs_status cmd_unset(struct cli *cli, int count, char **operands, struct qs_
 
 enum qs_status cmd_lock(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    return each_key(cli, count, operands, qs_txn_lock, err);
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_txn *txn AUTO(auto_txn) = NULL;
+    enum qs_status status = cli_begin(cli, &store, &txn, err);
+    if (status == QS_OK)
+        status = each_key_of(txn, count, operands, qs_txn_lock, err);
+    for (int i = 0; status == QS_OK && i < count; i++)
+        note_lock(cli, txn, operands[i]);
+    return status == QS_OK ? cli_commit(cli, store, txn, err) : status;
 }
 
 enum qs_status cmd_unlock(struct cli *cli, int count, char **operands, struct qs_error *err)

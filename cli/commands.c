@@ -83,6 +83,7 @@ const struct command command_table[] = {
      .summary = "check a document; change nothing"},
     {.name = "get",
      .run = cmd_get,
+     .exact = true,
      .group = GROUP_READ,
      .scope = SCOPE_EFFECTIVE,
      .min = 1,
@@ -95,6 +96,7 @@ const struct command command_table[] = {
              "printed; --at takes one store, as log does."},
     {.name = "list",
      .run = cmd_list,
+     .pages = true,
      .group = GROUP_READ,
      .scope = SCOPE_EFFECTIVE,
      .max = 1,
@@ -104,6 +106,7 @@ const struct command command_table[] = {
      .summary = "list keys and values"},
     {.name = "explain",
      .run = cmd_explain,
+     .pages = true,
      .group = GROUP_READ,
      .scope = SCOPE_UNUSED,
      .min = 1,
@@ -114,6 +117,7 @@ const struct command command_table[] = {
      .summary = "show each layer's value, which one counts, and why"},
     {.name = "export",
      .run = cmd_export,
+     .exact = true,
      .group = GROUP_READ,
      .scope = SCOPE_EFFECTIVE,
      .options = OPTION(OPT_FORMAT) | OPTION(OPT_REVEAL) | OPTION(OPT_AT) | OPTION(OPT_WORKSPACE),
@@ -132,6 +136,7 @@ const struct command command_table[] = {
              "in its environment. With --json each line is one object."},
     {.name = "log",
      .run = cmd_log,
+     .pages = true,
      .group = GROUP_HISTORY,
      .scope = SCOPE_EFFECTIVE,
      .max = 1,
@@ -141,6 +146,7 @@ const struct command command_table[] = {
      .summary = "show who changed what, newest first"},
     {.name = "show",
      .run = cmd_show,
+     .pages = true,
      .group = GROUP_HISTORY,
      .scope = SCOPE_ONE,
      .min = 1,
@@ -151,6 +157,7 @@ const struct command command_table[] = {
      .summary = "show one generation's record"},
     {.name = "diff",
      .run = cmd_diff,
+     .pages = true,
      .group = GROUP_HISTORY,
      .scope = SCOPE_ONE,
      .max = 2,
@@ -219,6 +226,7 @@ const struct command command_table[] = {
      .summary = "list the locks"},
     {.name = "schema",
      .run = cmd_schema,
+     .pages = true,
      .group = GROUP_POLICY,
      .scope = SCOPE_UNUSED,
      .max = 1,
@@ -294,6 +302,7 @@ const struct command command_table[] = {
      .summary = "bring a backup back, as a new generation"},
     {.name = "completion",
      .run = cmd_completion,
+     .exact = true,
      .group = GROUP_HELP,
      .scope = SCOPE_UNUSED,
      .min = 1,
@@ -319,6 +328,7 @@ const struct command command_table[] = {
      .summary = "print the version"},
     {.name = "__complete",
      .run = cmd_complete,
+     .exact = true,
      .group = GROUP_HELP,
      .scope = SCOPE_UNUSED,
      .max = -1,
@@ -334,4 +344,23 @@ const struct command *command_find(const char *name)
         if (strcmp(command_table[i].name, name) == 0)
             return &command_table[i];
     return NULL;
+}
+
+static const char *command_name_at(size_t index, void *user)
+{
+    (void)user;
+    return index < command_count ? command_table[index].name
+                                 : NULL; /* the hidden ones stand last and look unlike words */
+}
+
+enum qs_status command_unknown(const char *name, struct qs_error *err)
+{
+    char text[32];
+    const char *near = nearest_name(name, command_name_at, NULL, text, sizeof text);
+    error_set(err, QS_USAGE, "there is no command \"%s\"", name);
+    if (near)
+        error_add_advice(err, "did you mean \"%s\"? `qsettings help` lists all", near);
+    else
+        error_add_advice(err, "`qsettings help` lists all");
+    return QS_USAGE;
 }

@@ -31,13 +31,37 @@ static void add_wrapped(struct buf *out, const char *indent, const char *text)
     }
 }
 
+static void short_line(struct buf *out, enum group group)
+{
+    paint(out, PAINT_HEAD);
+    terminal_pad(out, group_titles[group], 26);
+    paint(out, PAINT_END);
+    for (size_t i = 0; i < command_count; i++)
+        if (command_table[i].group == group && !command_table[i].hidden)
+            buf_printf(out, " %s", command_table[i].name);
+    buf_add_char(out, '\n');
+}
+
+void help_short(struct cli *cli)
+{
+    struct buf *out = &cli->out;
+    buf_add_str(out, "qsettings: settings and policy in a transactional store\n\n"
+                     "usage: qsettings [--system|--user|--defaults] [OPTIONS] COMMAND [ARGUMENT...]\n\n");
+    for (int group = 0; group < GROUP_COUNT; group++)
+        short_line(out, (enum group)group);
+    buf_add_str(out, "\nTo begin: qsettings --user init; qsettings set KEY VALUE; qsettings get KEY\n"
+                     "`qsettings help` says what each command does, `qsettings help COMMAND` how to use it.\n");
+}
+
 void help_map(struct cli *cli)
 {
     struct buf *out = &cli->out;
     buf_add_str(out, "qsettings: settings and policy in a transactional store\n\n"
-                     "usage: qsettings [--system|--user|--defaults] [--root DIR] [--json] [--wait SECONDS] COMMAND\n");
+                     "usage: qsettings [--system|--user|--defaults] [--root DIR] [--json] [OPTIONS] COMMAND\n");
     for (int group = 0; group < GROUP_COUNT; group++) {
-        buf_printf(out, "\n%s\n", group_titles[group]);
+        buf_add_char(out, '\n');
+        paint_text(out, PAINT_HEAD, group_titles[group]);
+        buf_add_char(out, '\n');
         for (size_t i = 0; i < command_count; i++)
             if ((int)command_table[i].group == group && !command_table[i].hidden)
                 buf_printf(out, "  %-11s %s\n", command_table[i].name, command_table[i].summary);
@@ -105,17 +129,16 @@ static void help_json(struct cli *cli, const struct command *only)
 enum qs_status cmd_help(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     const struct command *command = count ? command_find(operands[0]) : NULL;
-    if (count && (!command || command->hidden)) {
-        error_set(err, QS_USAGE, "there is no command \"%s\"", operands[0]);
-        error_add_advice(err, "`qsettings help` lists all");
-        return QS_USAGE;
-    }
+    if (count && (!command || command->hidden))
+        return command_unknown(operands[0], err);
     if (cli->json)
         help_json(cli, command);
     else if (command)
         help_command(cli, command);
-    else
+    else if (cli->command || cli->given[OPT_HELP])
         help_map(cli);
+    else
+        help_short(cli);
     return QS_OK;
 }
 

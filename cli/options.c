@@ -55,7 +55,36 @@ static int id_of(int code)
     return -1;
 }
 
-static enum qs_status bad_option(const struct cli *cli, int code, char **argv, struct qs_error *err)
+struct allowed_names {
+    const struct grammar *grammar;
+    char text[64];
+};
+
+static const char *option_name_at(size_t index, void *user)
+{
+    struct allowed_names *names = user;
+    const char *name = names->grammar->longs[index].name;
+    if (!name)
+        return NULL;
+    (void)snprintf(names->text, sizeof names->text, "--%s", name);
+    return names->text;
+}
+
+static enum qs_status unknown_option(const struct grammar *grammar, const char *word, const char *of,
+                                     struct qs_error *err)
+{
+    struct allowed_names names = {.grammar = grammar};
+    char typed[64], near[64];
+    (void)snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word, "="), word);
+    const char *found = nearest_name(typed, option_name_at, &names, near, sizeof near);
+    error_set(err, QS_USAGE, "unknown option %s for %s", word, of);
+    if (found)
+        error_add_advice(err, "did you mean %s?", found);
+    return QS_USAGE;
+}
+
+static enum qs_status bad_option(const struct cli *cli, const struct grammar *grammar, int code, char **argv,
+                                 struct qs_error *err)
 {
     const char *word = argv[optind - 1];
     const char *of = cli->command ? cli->command->name : "qsettings";
@@ -66,7 +95,7 @@ static enum qs_status bad_option(const struct cli *cli, int code, char **argv, s
         return error_set(err, QS_USAGE, "option --%s takes no argument", option_table[id].name);
     if (optopt && optopt < LONG_BASE)
         return error_set(err, QS_USAGE, "unknown option -%c for %s", optopt, of);
-    return error_set(err, QS_USAGE, "unknown option %s for %s", word, of);
+    return unknown_option(grammar, word, of, err);
 }
 
 enum qs_status options_number(const char *what, const char *text, uint64_t *ret_number, struct qs_error *err)
@@ -102,8 +131,13 @@ static enum qs_status take_scope(struct cli *cli, enum qs_scope scope, struct qs
 static enum qs_status take_scope_name(struct cli *cli, int id, const char *name, struct qs_error *err)
 {
     enum qs_scope scope;
-    if (!scope_by_name(name, &scope))
-        return error_set(err, QS_USAGE, "no scope is called \"%s\"; there are system, user and defaults", name);
+    if (!scope_by_name(name, &scope)) {
+        const char *near = nearest_word(name, (const char *const[]){"system", "user", "defaults", NULL});
+        error_set(err, QS_USAGE, "no scope is called \"%s\"; there are system, user and defaults", name);
+        if (near)
+            error_add_advice(err, "did you mean %s?", near);
+        return QS_USAGE;
+    }
     if (id == OPT_SCOPE)
         return take_scope(cli, scope, err);
     cli->require_scopes |= 1u << scope;
@@ -159,8 +193,12 @@ static enum qs_status take_option(struct cli *cli, int id, const char *argument,
         return take_root(cli, argument, err);
     if (id == OPT_WAIT)
         return take_wait(cli, argument, err);
+    if (id == OPT_COLOR && !colour_wish_by_name(argument, &cli->colour))
+        return error_set(err, QS_USAGE, "--color is auto, always or never, not \"%s\"", argument);
     if (id == OPT_JSON)
         cli->json = true;
+    if (id == OPT_NO_PAGER)
+        cli->no_pager = true;
     return QS_OK;
 }
 
@@ -177,7 +215,7 @@ static enum qs_status parse_pass(struct cli *cli, const struct grammar *grammar,
             continue;
         }
         if (code == '?' || code == ':')
-            return bad_option(cli, code, argv, err);
+            return bad_option(cli, grammar, code, argv, err);
         enum qs_status status = take_option(cli, id_of(code), optarg, err);
         if (status != QS_OK)
             return status;
@@ -185,26 +223,10 @@ static enum qs_status parse_pass(struct cli *cli, const struct grammar *grammar,
     return QS_OK;
 }
 
-static const char *command_name_at(size_t index, void *user)
-{
-    (void)user;
-    return index < command_count ? command_table[index].name
-                                 : NULL; /* the hidden ones stand last and look unlike words */
-}
-
 static enum qs_status find_command(struct cli *cli, const char *name, struct qs_error *err)
 {
     cli->command = command_find(name);
-    if (cli->command)
-        return QS_OK;
-    char text[32];
-    const char *near = nearest_name(name, command_name_at, NULL, text, sizeof text);
-    error_set(err, QS_USAGE, "there is no command \"%s\"", name);
-    if (near)
-        error_add_advice(err, "did you mean \"%s\"? `qsettings help` lists all", near);
-    else
-        error_add_advice(err, "`qsettings help` lists all");
-    return QS_USAGE;
+    return cli->command ? QS_OK : command_unknown(name, err);
 }
 
 static enum qs_status check_use(struct cli *cli, int count, struct qs_error *err)

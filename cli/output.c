@@ -4,6 +4,7 @@
 
 #include "store/key.h"
 #include "store/os.h"
+#include "terminal/pager.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +16,21 @@ enum qs_status output_flush(struct cli *cli, struct qs_error *err)
 {
     if (cli->out.failed)
         return error_set(err, QS_IO, "out of memory while making the output");
-    if (cli->out.len > 0 && os_write_full(STDOUT_FILENO, cli->out.data, cli->out.len) != 0) {
+    struct buf text AUTO(auto_buf) = {0};
+    bool terminal = isatty(STDOUT_FILENO);
+    bool exact = !terminal && (cli->json || (cli->command && cli->command->exact));
+    if (!exact)
+        terminal_text(&text, cli->out.data, cli->out.len,
+                      colour_wanted(cli->colour, STDOUT_FILENO) ? TERMINAL_COLOUR : 0);
+    const struct buf *shown = exact ? &cli->out : &text;
+    if (shown->failed)
+        return error_set(err, QS_IO, "out of memory while making the output");
+    if (terminal && cli->command && cli->command->pages && !cli->no_pager &&
+        pager_show(shown->data, shown->len, cli_child_signals)) {
+        buf_clear(&cli->out);
+        return QS_OK;
+    }
+    if (shown->len > 0 && os_write_full(STDOUT_FILENO, shown->data, shown->len) != 0) {
         error_sys(err, QS_IO, errno, "cannot write to standard output");
         error_add_advice(err, "what the command does was done; only its report is missing");
         err->status = QS_IO; /* a standard output that was opened for reading is no matter of permission */
@@ -167,10 +182,18 @@ static void error_what(const struct qs_error *err, struct buf *text)
     buf_add_str(text, err->message);
 }
 
-static void write_error_text(struct buf *text)
+/* One line for standard error, without its end; with --json as it is, but for a terminal. */
+static void write_error_line(const struct cli *cli, const struct buf *line)
 {
-    if (!text->failed && text->len > 0)
-        (void)!os_write_full(STDERR_FILENO, text->data, text->len); /* nowhere is left to say that this failed */
+    struct buf text AUTO(auto_buf) = {0};
+    if (cli->json && !isatty(STDERR_FILENO))
+        buf_add(&text, line->data, line->len);
+    else
+        terminal_text(&text, line->data, line->len,
+                      TERMINAL_LINE | (colour_wanted(cli->colour, STDERR_FILENO) ? TERMINAL_COLOUR : 0));
+    buf_add_char(&text, '\n');
+    if (!line->failed && !text.failed)
+        (void)!os_write_full(STDERR_FILENO, text.data, text.len); /* nowhere is left to say that this failed */
 }
 
 static json_t *words_or_null(const char *text)
@@ -178,7 +201,7 @@ static json_t *words_or_null(const char *text)
     return text[0] ? json_words(text) : json_null();
 }
 
-static void report_json(const struct qs_error *err, const char *advice)
+static void report_json(const struct cli *cli, const struct qs_error *err, const char *advice)
 {
     struct buf what AUTO(auto_buf) = {0};
     struct buf text AUTO(auto_buf) = {0};
@@ -197,8 +220,7 @@ static void report_json(const struct qs_error *err, const char *advice)
     (void)json_object_set_new(fields, "path", words_or_null(err->path));
     (void)json_object_set_new(error, "error", fields);
     if (value_encode(error, &text, NULL) == QS_OK)
-        buf_add_char(&text, '\n');
-    write_error_text(&text);
+        write_error_line(cli, &text);
 }
 
 void report_error(const struct cli *cli, const struct qs_error *err)
@@ -206,22 +228,23 @@ void report_error(const struct cli *cli, const struct qs_error *err)
     const char *advice = err->advice[0] ? err->advice : usual_advice(cli, err);
     struct buf text AUTO(auto_buf) = {0};
     if (cli->json) {
-        report_json(err, advice);
+        report_json(cli, err, advice);
         return;
     }
     const char *kind = qs_status_name(err->status);
     size_t len = strlen(kind);
+    paint(&text, PAINT_BAD);
     buf_add_str(&text, "qsettings: ");
     if (strncmp(err->message, kind, len) != 0 || err->message[len] != ':') /* "no policy: no policy: ..." */
         buf_printf(&text, "%s: ", kind);
+    paint(&text, PAINT_END);
     error_what(err, &text);
     error_where(err, &text);
     if (advice)
         buf_printf(&text, "; %s", advice);
     else if (err->status == QS_USAGE && cli->command)
         buf_printf(&text, "; see `qsettings help %s`", cli->command->name);
-    buf_add_char(&text, '\n');
-    write_error_text(&text);
+    write_error_line(cli, &text);
 }
 
 void warn(const struct cli *cli, const char *path, const char *format, ...)
@@ -240,13 +263,11 @@ void warn(const struct cli *cli, const char *path, const char *format, ...)
                                                      path ? json_words(path) : json_null());
         if (!line || value_encode(line, &text, NULL) != QS_OK)
             return;
-    } else if (path) {
-        buf_printf(&text, "qsettings: note: %s: %s", path, message);
     } else {
-        buf_printf(&text, "qsettings: note: %s", message);
+        paint_text(&text, PAINT_WARN, "qsettings: note: ");
+        buf_printf(&text, "%s%s%s", path ? path : "", path ? ": " : "", message);
     }
-    buf_add_char(&text, '\n');
-    write_error_text(&text);
+    write_error_line(cli, &text);
 }
 
 void auto_buf(struct buf *buf)

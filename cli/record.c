@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define MESSAGE_INDENT "    | " /* unlike that of a change, so that no message can pass for one */
+
 static bool wanted(const struct qs_change *change, const struct qs_key *key)
 {
     if (!key)
@@ -60,20 +62,30 @@ json_t *record_json(struct cli *cli, enum qs_scope scope, const struct qs_histor
 
 void plain_text(struct buf *out, const char *indent, const char *text)
 {
-    buf_add_str(out, indent);
-    for (; *text; text++) {
-        if (*text == '\n' && text[1])
-            buf_printf(out, "\n%s", indent);
-        else if (*text != '\n')
-            buf_add_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+    size_t len = strlen(text);
+    if (!indent[0]) {
+        terminal_text(out, text, len, TERMINAL_LINE);
+        return;
+    }
+    while (len > 0) {
+        const char *end = memchr(text, '\n', len);
+        size_t line = end ? (size_t)(end - text) : len;
+        buf_add_str(out, indent);
+        terminal_text(out, text, line, TERMINAL_LINE);
+        if (end && len > line + 1)
+            buf_add_char(out, '\n');
+        text += line + (end != NULL);
+        len -= line + (end != NULL);
     }
 }
 
 static void headline(enum qs_scope scope, const struct qs_record *record, struct buf *out)
 {
     char when[TIME_TEXT_BYTES];
-    buf_printf(out, "%s generation %llu  %s  ", qs_scope_name(scope), (unsigned long long)record->generation,
-               time_text(record->time_s, when));
+    paint(out, PAINT_WARN);
+    buf_printf(out, "%s generation %llu", qs_scope_name(scope), (unsigned long long)record->generation);
+    paint(out, PAINT_END);
+    buf_printf(out, "  %s  ", time_text(record->time_s, when));
     plain_text(out, "", record->user[0] ? record->user : "?");
     buf_printf(out, " (uid %u", record->uid);
     if (record->login_uid != UINT32_MAX)
@@ -84,7 +96,7 @@ static void headline(enum qs_scope scope, const struct qs_record *record, struct
     plain_text(out, "", record->action);
     buf_add_char(out, '\n');
     if (record->message[0]) {
-        plain_text(out, "    ", record->message);
+        plain_text(out, MESSAGE_INDENT, record->message);
         buf_add_char(out, '\n');
     }
 }

@@ -21,8 +21,8 @@ void record_text(struct cli *cli, enum qs_scope scope, const struct qs_history *
 void record_text_full(struct cli *cli, enum qs_scope scope, const struct qs_history *history,
                       const struct qs_record *record, struct buf *out);
 
-/* Text from elsewhere (a message, a user's name): control characters must not reach the terminal. Each line indented.
- */
+/* Text from elsewhere (a message, a user's name, a program's) as it may stand within output. indent, where it is not
+ * empty, begins each of its lines; with an empty one the text stays one line. */
 void plain_text(struct buf *out, const char *indent, const char *text);
 
 #endif

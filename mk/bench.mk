@@ -3,7 +3,7 @@
 BENCH_BIN   := $(OUT)/bench/qsbench
 BENCH_FLAGS := --out $(OUT)/bench --bin $(OUT)/bin $(if $(QUICK),--quick) $(if $(STRICT),--strict)
 
-$(BENCH_BIN): $(call obj,$(BENCH_SRC)) $(SANDBOX_LIB) $(INTERNAL)
+$(BENCH_BIN): $(call obj,$(BENCH_SRC)) $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) -lsqlite3 -lm

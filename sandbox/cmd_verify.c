@@ -5,19 +5,25 @@
 #include "sandbox/battery.h"
 #include "store/cleanup.h"
 #include "store/value.h"
+#include "terminal/paint.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static void print_table(const struct battery_report *report)
 {
+    AUTO(buf_release) struct buf text = {0};
+    AUTO(buf_release) struct buf shown = {0};
     for (unsigned i = 0; i < CHECK_COUNT; i++) {
         const struct battery_entry *entry = &report->checks[i];
-        (void)printf("%-14s  %-21s  %s\n", battery_result_name(entry->result),
-                     battery_check_name((enum battery_check)i), entry->detail);
+        buf_printf(&text, "%-14s  %-21s  %s\n", battery_result_name(entry->result),
+                   battery_check_name((enum battery_check)i), entry->detail);
     }
-    (void)printf("%s\n",
-                 battery_passed(report) ? "pass: the boundary holds here" : "FAIL: the boundary does not hold here");
+    bool passed = battery_passed(report);
+    paint_text(&text, passed ? PAINT_GOOD : PAINT_BAD,
+               passed ? "pass: the boundary holds here" : "FAIL: the boundary does not hold here");
+    terminal_text(&shown, text.data, text.len, colour_wanted(COLOUR_AUTO, STDOUT_FILENO) ? TERMINAL_COLOUR : 0);
+    (void)printf("%s\n", shown.data);
 }
 
 static enum qs_status print_json(const struct battery_report *report, struct qs_error *err)

@@ -5,6 +5,9 @@
 #include "qsettings/version.h"
 #include "sandbox/battery_inside.h"
 #include "sandbox/shim.h"
+#include "store/cleanup.h"
+#include "terminal/nearest.h"
+#include "terminal/paint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,8 +48,16 @@ static void usage(FILE *out)
 int report_error(const struct qs_error *err, int exit_status)
 {
     const char *where = err->file[0] ? err->file : err->path;
-    (void)fprintf(stderr, "qsandbox: status %d (%s): %s%s%s%s%s\n", -err->status, qs_status_name(err->status),
-                  err->message, where[0] ? ", " : "", where, err->advice[0] ? "; " : "", err->advice);
+    AUTO(buf_release) struct buf text = {0};
+    AUTO(buf_release) struct buf shown = {0};
+    paint(&text, PAINT_BAD);
+    buf_printf(&text, "qsandbox: status %d (%s)", -err->status, qs_status_name(err->status));
+    paint(&text, PAINT_END);
+    buf_printf(&text, ": %s%s%s%s%s", err->message, where[0] ? ", " : "", where, err->advice[0] ? "; " : "",
+               err->advice);
+    terminal_text(&shown, text.data ? text.data : "", text.len,
+                  TERMINAL_LINE | (colour_wanted(COLOUR_AUTO, STDERR_FILENO) ? TERMINAL_COLOUR : 0));
+    (void)fprintf(stderr, "%s\n", shown.failed || !shown.data ? err->message : shown.data);
     return exit_status;
 }
 
@@ -62,6 +73,25 @@ static int call(const struct command *command, int argc, char **argv, const char
     if (status != QS_OK)
         return report_error(&err, command->takes_command ? EXIT_REFUSED : -status);
     return command->run(&options);
+}
+
+static const char *command_name_at(size_t index, void *user)
+{
+    (void)user;
+    return index < COMMAND_COUNT ? commands[index].name : NULL;
+}
+
+static int unknown(const char *name)
+{
+    char text[32];
+    struct qs_error err = {0};
+    const char *near = nearest_name(name, command_name_at, NULL, text, sizeof text);
+    error_set(&err, QS_USAGE, "no command '%s'", name);
+    if (near)
+        error_add_advice(&err, "did you mean %s? `qsandbox --help` lists all", near);
+    else
+        error_add_advice(&err, "`qsandbox --help` lists them");
+    return report_error(&err, -QS_USAGE);
 }
 
 int main(int argc, char **argv)
@@ -92,8 +122,5 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(name, commands[i].name) == 0)
             return call(&commands[i], argc - at, argv + at, root);
-    struct qs_error err = {0};
-    error_set(&err, QS_USAGE, "no command '%s'", name);
-    error_add_advice(&err, "`qsandbox --help` lists them");
-    return report_error(&err, -QS_USAGE);
+    return unknown(name);
 }

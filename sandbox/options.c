@@ -2,8 +2,11 @@
 /* The options of qsandbox's commands. */
 #include "sandbox/sandbox.h"
 
+#include "terminal/nearest.h"
+
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,6 +179,38 @@ static enum qs_status take(int code, const char *value, struct options *options,
     }
 }
 
+struct option_names {
+    const struct command *command;
+    size_t next;
+    char text[64];
+};
+
+/* The names of the command's options, one after another. */
+static const char *option_name_at(size_t index, void *user)
+{
+    struct option_names *names = user;
+    (void)index;
+    for (const struct option *option; (option = &long_options[names->next])->name; names->next++)
+        if (group_of(option->val) & (names->command->options | (1u << 31))) {
+            (void)snprintf(names->text, sizeof names->text, "--%s", option->name);
+            names->next++;
+            return names->text;
+        }
+    return NULL;
+}
+
+static enum qs_status bad_option(const struct command *command, const char *word, struct qs_error *err)
+{
+    struct option_names names = {.command = command};
+    char typed[64], near[64];
+    (void)snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word, "="), word);
+    const char *found = nearest_name(typed, option_name_at, &names, near, sizeof near);
+    error_set(err, QS_USAGE, "%s: no option '%s', or its value is missing", command->name, word);
+    if (found)
+        error_add_advice(err, "did you mean %s?", found);
+    return QS_USAGE;
+}
+
 enum qs_status options_parse(const struct command *command, int argc, char **argv, struct options *ret_options,
                              struct qs_error *err)
 {
@@ -185,8 +220,7 @@ enum qs_status options_parse(const struct command *command, int argc, char **arg
     optind = 1;
     while ((code = getopt_long(argc, argv, "+", long_options, NULL)) != -1) {
         if (code == '?' || code == ':')
-            return error_set(err, QS_USAGE, "%s: no option '%s', or its value is missing", command->name,
-                             argv[optind - 1]);
+            return bad_option(command, argv[optind - 1], err);
         if (!(group_of(code) & (command->options | (1u << 31))))
             return error_set(err, QS_USAGE, "%s takes no option '%s'", command->name, argv[optind - 1]);
         enum qs_status status = take(code, optarg, &options, err);

@@ -178,6 +178,7 @@ static int do_runs(struct command *c, struct run *runs, size_t count)
         bool fine = strcmp(run->mode, "kill") == 0
                         ? kill_at_each_call(run->op, &c->context, &c->options, &run->tally, why)
                         : kill_stop_at_each_call(run->op, &c->context, &run->tally, why);
+        stress_progress(NULL);
         if (!fine)
             return stress_fail(STRESS_FAILED, COMMAND, "%s: %s", run->op->name, why);
         if (!run->tally.points && !interrupted)

@@ -337,6 +337,7 @@ static bool kill_at(struct runner *runner, uint64_t point, bool *ret_more, char 
     if (!fine || !*ret_more)
         return fine && ended_well(&trace, why);
     runner->tally->points++;
+    stress_progress("%s: killed at %llu calls", runner->op->name, (unsigned long long)runner->tally->points);
     if (!waited) {
         count(runner->tally, KILL_STUCK, point, "the waiting writer did not get through");
         return true;
@@ -404,6 +405,7 @@ bool kill_stop_at_each_call(const struct kill_op *op, const struct kill_context 
         runner.acknowledged = runner.acknowledged || seen_new || was_acknowledged(ack_fd);
         op->look(context, &look);
         tally->points++;
+        stress_progress("%s: read at %llu calls", op->name, (unsigned long long)tally->points);
         count(tally, judge_look(&runner, &look, false, reason), trace.stops, reason);
         bool is_new = op->made ? !look.absent : look.number == op->new_number && look.number != op->old_number;
         seen_new = seen_new || is_new;

@@ -4,6 +4,7 @@
 #include "stress/stress.h"
 
 #include "qsettings/version.h"
+#include "terminal/nearest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,23 @@ static void usage(FILE *out)
         "7 not permitted, 10 the harness itself failed.\n");
 }
 
+static const char *command_name_at(size_t index, void *user)
+{
+    (void)user;
+    return commands[index].name;
+}
+
+static int unknown(const char *name)
+{
+    char text[32];
+    const char *near = nearest_name(name, command_name_at, NULL, text, sizeof text);
+    if (near)
+        (void)fprintf(stderr, "qstress: no command '%s'; did you mean %s?\n", name, near);
+    else
+        (void)fprintf(stderr, "qstress: no command '%s'; `qstress --help` lists them\n", name);
+    return STRESS_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -49,6 +67,5 @@ int main(int argc, char **argv)
     for (size_t i = 0; commands[i].name; i++)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    (void)fprintf(stderr, "qstress: no command '%s'; `qstress --help` lists them\n", name);
-    return STRESS_USAGE;
+    return unknown(name);
 }

@@ -3,6 +3,7 @@
 #include "stress/stress.h"
 
 #include "store/cleanup.h"
+#include "terminal/nearest.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -122,6 +123,31 @@ static bool take_value(const char *command, const struct stress_option *option, 
     return false;
 }
 
+struct option_names {
+    const struct stress_option *options;
+    size_t count;
+    char text[64];
+};
+
+static const char *option_name_at(size_t index, void *user)
+{
+    struct option_names *names = user;
+    if (index >= names->count)
+        return NULL;
+    (void)snprintf(names->text, sizeof names->text, "--%s", names->options[index].name);
+    return names->text;
+}
+
+static void fail_unknown(const char *command, const char *word, const struct stress_option *options, size_t count)
+{
+    struct option_names names = {.options = options, .count = count};
+    char near[64];
+    if (nearest_name(word, option_name_at, &names, near, sizeof near))
+        (void)stress_fail(STRESS_USAGE, command, "%s: no such option; did you mean %s?", word, near);
+    else
+        (void)stress_fail(STRESS_USAGE, command, "%s: no such option; --help lists them", word);
+}
+
 bool stress_options(const char *summary, const struct stress_option *options, size_t count, int argc, char **argv,
                     int *ret_status)
 {
@@ -142,8 +168,10 @@ bool stress_options(const char *summary, const struct stress_option *options, si
             return false;
         }
         if (which < 1 || (size_t)which > count) {
-            (void)stress_fail(STRESS_USAGE, argv[0], "%s: %s", argv[optind - 1],
-                              which == ':' ? "a value is missing" : "no such option; --help lists them");
+            if (which == ':')
+                (void)stress_fail(STRESS_USAGE, argv[0], "%s: a value is missing", argv[optind - 1]);
+            else
+                fail_unknown(argv[0], argv[optind - 1], options, count);
             return false;
         }
         if (!take_value(argv[0], &options[which - 1], optarg))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The states: image after image through a loop device and the file system's own recovery, and a child that judges. */
 #include "stress/powercut.h"
+#include "stress/stress.h"
 
 #include "stress/loop.h"
 
@@ -229,8 +230,12 @@ enum qs_status power_judge_all(const struct power_options *options, const struct
         return error_set(err, QS_IO, "out of memory");
     result->plan_complete = plan.complete;
     enum qs_status status = QS_OK;
-    for (size_t i = 0; status == QS_OK && i < plan.count; i++)
+    for (size_t i = 0; status == QS_OK && i < plan.count; i++) {
+        stress_progress("%zu of %zu states judged, %llu bad", i, plan.count,
+                        (unsigned long long)(result->states - result->count[POWER_OK] - result->count[POWER_NOMOUNT]));
         status = judge_one(&judging, &plan.states[i], i, err);
+    }
+    stress_progress(NULL);
     crash_plan_release(&plan);
     cleanup_fd(&judging.state_fd);
     (void)munmap(judging.testimony, sizeof *judging.testimony);

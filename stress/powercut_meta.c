@@ -260,6 +260,8 @@ enum qs_status power_meta_torn(const struct power_options *options, struct power
     if (status == QS_OK)
         status = steps_apply(META_ROOT, 1, QS_DEFAULT_WAIT_MS, err);
     for (uint64_t n = 1; status == QS_OK && n <= options->commits; n++) {
+        stress_progress("commit %llu of %llu, %llu states judged", (unsigned long long)n,
+                        (unsigned long long)options->commits, (unsigned long long)result->states);
         struct meta_commit commit;
         status = take_commit(n, &commit, err);
         if (status == QS_OK)
@@ -268,6 +270,7 @@ enum qs_status power_meta_torn(const struct power_options *options, struct power
         free(commit.before);
         free(commit.after);
     }
+    stress_progress(NULL);
     (void)munmap(testimony, sizeof *testimony);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "stress/race.h"
 
 #include "store/cleanup.h"
+#include "terminal/paint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -135,7 +136,7 @@ static bool run_last(struct race *race, char *reason)
 
 bool race_run(struct race *race, struct race_result *ret_result, char *reason)
 {
-    bool show = isatty(STDERR_FILENO);
+    bool show = terminal_is_able(STDERR_FILENO);
     size_t count = (size_t)race->writers + race->readers + 1;
     AUTO_FREE struct crew_member *members = calloc(count, sizeof *members);
     if (!members || !map_shared(race, reason) || !race->backend->prepare(&race->config, reason))

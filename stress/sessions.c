@@ -7,6 +7,7 @@
 #include "stress/report_json.h"
 
 #include "store/cleanup.h"
+#include "terminal/paint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -129,7 +130,7 @@ static void progress(void *context)
 static bool run(struct sessions *sessions, const struct sessions_options *o, char *reason)
 {
     struct crew *crew = &sessions->crew;
-    bool show = isatty(STDERR_FILENO);
+    bool show = terminal_is_able(STDERR_FILENO);
     size_t count = 0;
     AUTO_FREE struct crew_member *members = calloc(o->writers + o->starters, sizeof *members);
     if (!members || !sessions->way->prepare(&sessions->config, reason))

@@ -3,13 +3,17 @@
 #include "stress/stress.h"
 
 #include "store/cleanup.h"
+#include "terminal/paint.h"
 
 #include <errno.h>
 #include <ftw.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define PROGRESS_EVERY_NS 100000000u
 
 void stress_rng_init(struct stress_rng *rng, uint64_t seed, uint64_t stream)
 {
@@ -30,6 +34,25 @@ uint64_t stress_rng_next(struct stress_rng *rng)
 uint64_t stress_rng_below(struct stress_rng *rng, uint64_t bound)
 {
     return bound ? stress_rng_next(rng) % bound : 0;
+}
+
+void stress_progress(const char *format, ...)
+{
+    static uint64_t drawn_ns;
+    va_list args;
+    uint64_t now_ns = stress_now_ns();
+    if ((format && drawn_ns && now_ns - drawn_ns < PROGRESS_EVERY_NS) || (!format && !drawn_ns) ||
+        !terminal_is_able(STDERR_FILENO))
+        return;
+    drawn_ns = format ? now_ns : 0;
+    (void)fputc('\r', stderr);
+    if (format) {
+        va_start(args, format);
+        (void)vfprintf(stderr, format, args);
+        va_end(args);
+    }
+    (void)fputs("\033[K", stderr);
+    (void)fflush(stderr);
 }
 
 void stress_sleep_ns(uint64_t ns)

@@ -13,8 +13,8 @@ commands() {
     "$QS" help --json | jq -r '.[].name'
 }
 
-@test "qsettings alone, help and --help show the map of commands" {
-    for arguments in "" help --help -h; do
+@test "help and --help show the map of commands" {
+    for arguments in help --help -h; do
         run --separate-stderr "$QS" $arguments
         ok
         for command in $(commands); do

@@ -57,14 +57,14 @@ teardown() {
     qs --system log
     ok
     [[ $output == *"system generation 3"* ]]
-    [[ $output == *$'    second\n    - a = 1\n    + a = 2'* ]]
+    [[ $output == *$'    | second\n    - a = 1\n    + a = 2'* ]]
 }
 
 @test "a message cannot write to the terminal" {
     quietly --system set a 3 -m $'one\ntwo \033[31mred'
     qs --system log -n 1
     ok
-    [[ $output == *$'    one\n    two ?[31mred'* ]]
+    [[ $output == *$'    | one\n    | two \\u001b[31mred'* ]]
     [[ $output != *$'\033'* ]]
     qs --system log -n 1 --json
     json '.[0].message' '"one\ntwo \u001b[31mred"'

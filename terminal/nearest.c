@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": the edit distance with transpositions (optimal string alignment), over short names. */
-#include "cli/cli.h"
+#include "terminal/nearest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #define NEAREST_MAX 96
@@ -47,10 +49,25 @@ const char *nearest_name(const char *name, name_source *name_at, void *user, cha
         if (other_len > NEAREST_MAX || other_len >= size)
             continue;
         size_t apart = distance(name, len, other, other_len);
-        if (apart < best) {
+        if (apart < best && strcmp(name, other) != 0) {
             best = apart;
             found = strcpy(text, other);
         }
     }
     return found;
+}
+
+static const char *word_at(size_t index, void *user)
+{
+    return ((const char *const *)user)[index];
+}
+
+const char *nearest_word(const char *name, const char *const *words)
+{
+    char text[NEAREST_MAX + 1];
+    const char *near = nearest_name(name, word_at, (void *)(uintptr_t)words, text, sizeof text);
+    for (; near && *words; words++)
+        if (strcmp(*words, near) == 0)
+            return *words;
+    return NULL;
 }
