@@ -2,7 +2,7 @@
 # Layout, static analysis, scripts. Tests, fuzz targets and benchmarks are held to the layout only.
 
 LINT_C      := $(LIB_SRC) $(TERMINAL_SRC) $(CLI_SRC) $(SANDBOX_SRC) $(STRESS_SRC)
-LAYOUT_C    := $(shell git ls-files '*.c' '*.h')
+LAYOUT_C    := $(shell git ls-files '*.c' '*.h' '*.cc')
 LINT_SH     := $(shell git ls-files '*.sh') .ci/run
 TIDY_STAMPS := $(patsubst %.c,build/obj/tidy/%.ok,$(LINT_C))
 
@@ -20,7 +20,7 @@ lint-sh:
 # A file of more than 600 lines, or one without its licence line, is refused.
 .PHONY: lint-size
 lint-size:
-	@git ls-files '*.c' '*.h' '*.sh' '*.bats' '*.mk' | while read -r f; do \
+	@git ls-files '*.c' '*.h' '*.cc' '*.cjs' '*.mjs' '*.ts' ':!*/schema.d.ts' '*.sh' '*.bats' '*.mk' | while read -r f; do \
 	  lines=$$(wc -l < "$$f"); \
 	  [ "$$lines" -le 600 ] || { echo "$$f: $$lines lines"; exit 1; }; \
 	  head -3 "$$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || { echo "$$f: no licence line"; exit 1; }; done

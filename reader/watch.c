@@ -61,7 +61,7 @@ enum qs_status qs_watch_open(struct qs_store *store, uint64_t from, struct qs_wa
         return error_set(err, QS_IO, "no memory");
     watch->store = store;
     watch->dir_watch = -1;
-    watch->last = from;
+    watch->last = from == QS_WATCH_ALL ? 0 : from;
     watch->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     const char *slash = strrchr(store->place.dir, '/');
     watch->parent = strndup(store->place.dir, slash == store->place.dir ? 1 : (size_t)(slash - store->place.dir));

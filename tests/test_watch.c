@@ -212,11 +212,23 @@ static void damage_is_an_error_and_the_watch_goes_on_after_repair(void **state)
     qs_watch_close(watch);
 }
 
+static void all_begins_with_the_first_generation_of_a_store_that_was_absent(void **state)
+{
+    (void)state;
+    fixture_set(&f, "a", "1");
+    struct qs_watch *watch = watch_from(QS_WATCH_ALL);
+    expect_event(watch, 1);
+    expect_event(watch, 2);
+    expect_none(watch);
+    qs_watch_close(watch);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(all_begins_with_the_first_generation_of_a_store_that_was_absent),
         TEST(each_generation_is_told_once_and_in_order),
         TEST(a_watch_can_begin_at_an_older_generation),
         TEST(compact_is_no_generation_and_what_comes_after_it_is_seen),

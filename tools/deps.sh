@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages of tools/packages (and of the lists given) that are missing; where it may not, prints the
-# exact command and fails.
+# exact command and fails. NAME:FILE is needed only where there is no FILE.
 set -eu
 here=$(dirname "$0")
 missing=
 for package in $(cat "$here/packages" ${1+"$@"} | sed 's/#.*//'); do
+    case $package in *:*) [ ! -e "${package#*:}" ] || continue ;; esac
+    package=${package%%:*}
     dpkg-query -W -f='${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing="$missing $package"
 done
 [ -z "$missing" ] && exit 0

@@ -17,7 +17,10 @@ extern "C" {
 
 struct qs_watch;
 
-/* Starts after generation from (0: the newest there is now). store must outlive the watch.
+/* From every generation that the history has: for a store that was absent when it was read. */
+#define QS_WATCH_ALL UINT64_MAX
+
+/* Starts after generation from (0: the newest there is now; QS_WATCH_ALL: the first). store must outlive the watch.
  * Errors: QS_UNTRUSTED, QS_IO. An absent store is no error: it is waited for. */
 QS_API enum qs_status qs_watch_open(struct qs_store *store, uint64_t from, struct qs_watch **ret_watch,
                                     struct qs_error *err) QS_MUST_USE;
