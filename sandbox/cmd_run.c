@@ -71,9 +71,12 @@ static enum qs_status run_it(struct attempt *attempt, struct qs_error *err)
     struct run_request request = {.plan = &attempt->context.plan,
                                   .env = &attempt->context.env,
                                   .argv = attempt->options->command,
+                                  .session = attempt->context.in_session ? &attempt->context.session : NULL,
                                   .before_start = record_first,
                                   .context = attempt};
     enum qs_status status = probe_bwrap(PROBE_BWRAP, err);
+    if (status == QS_OK)
+        status = context_take_share(&attempt->context, err);
     if (status == QS_OK)
         status = run_plan(&request, &attempt->result, err);
     if (!attempt->result.bwrap_failed)
@@ -114,7 +117,10 @@ static void say(const struct attempt *attempt)
     const struct context *context = &attempt->context;
     say_lines(&attempt->sweep.violations);
     say_lines(&attempt->sweep.notices);
-    if (attempt->result.timed_out && context->timeout_is_ours)
+    if (attempt->result.session_over)
+        (void)fprintf(stderr, "qsandbox: the command was ended with its session's time, --timeout of %llu s\n",
+                      (unsigned long long)context->session.record.seconds);
+    else if (attempt->result.timed_out && context->timeout_is_ours)
         (void)fprintf(stderr, "qsandbox: the command was ended after %llu s, by --timeout\n",
                       (unsigned long long)context->plan.wall_seconds);
     else if (attempt->result.timed_out)

@@ -3,7 +3,8 @@
 #include "sandbox/sandbox.h"
 
 #include "qsettings/policy.h"
-#include "reader/session.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/session.h"
 #include "store/cleanup.h"
 
 #include <errno.h>
@@ -17,7 +18,22 @@
 
 #define GRACE_SECONDS 2
 
-static enum qs_status freeze(const struct options *options, int *ret_fd, struct qs_error *err)
+/* What is open while the program runs. */
+struct keeper {
+    int policy, record;
+    struct session_record limits;
+    struct cgroup group;
+};
+
+static void release_keeper(struct keeper *keeper)
+{
+    cleanup_fd(&keeper->policy);
+    cleanup_fd(&keeper->record);
+    cgroup_remove(&keeper->group);
+}
+
+static enum qs_status freeze(const struct options *options, struct keeper *keeper, bool *ret_limited,
+                             struct qs_error *err)
 {
     const struct qs_policy_options where = {.root = options->root};
     struct qs_policy_result *result = NULL;
@@ -25,9 +41,39 @@ static enum qs_status freeze(const struct options *options, int *ret_fd, struct 
     if (status == QS_OK && (options->closed || options->read_only))
         status = error_set(err, QS_USAGE, "a session freezes the policy as it is; narrow each run instead");
     if (status == QS_OK)
-        status = qs_policy_freeze(result, ret_fd, err);
+        status = qs_policy_freeze(result, &keeper->policy, err);
+    if (status == QS_OK)
+        *ret_limited = qs_policy_get(result)->limits.memory_bytes || qs_policy_get(result)->limits.processes;
     qs_policy_free(result);
     return status;
+}
+
+/* The limit of processes over all runs: a control group where there is one, else the record as a pool of what the
+ * kernel counts by user, which is nothing for root. */
+static enum qs_status limit(const struct options *options, bool limited, struct keeper *keeper, struct qs_error *err)
+{
+    AUTO(cgroup_fact_release) struct cgroup_fact fact = {.fd = -1};
+    keeper->limits.policy = keeper->policy;
+    keeper->limits.seconds = options->timeout_s;
+    keeper->limits.deadline_ms = options->timeout_s ? session_now_ms() + options->timeout_s * 1000 : 0;
+    keeper->limits.processes = options->processes;
+    if (!options->processes && !limited)
+        return QS_OK;
+    cgroup_look(&cgroup_here, geteuid(), &fact);
+    if (!options->processes) /* the runs make their own groups: this process is not to be in their way */
+        return fact.fd >= 0 ? cgroup_settle(&fact, err) : QS_OK;
+    if (fact.pids) {
+        const struct cgroup_limits limits = {.processes = options->processes, .divided = true};
+        enum qs_status status = cgroup_make(&fact, &limits, &keeper->group, err);
+        keeper->limits.group = keeper->group.fd;
+        return status;
+    }
+    if (geteuid() != 0)
+        return QS_OK;
+    error_set(err, QS_INVALID, "--processes would not bind: the kernel exempts uid 0 from RLIMIT_NPROC, and %s",
+              fact.why);
+    error_add_advice(err, "run as another user, or in a delegated control group; see docs/sandbox.md");
+    return QS_INVALID;
 }
 
 static enum qs_status name_session(int fd, struct qs_error *err)
@@ -88,12 +134,16 @@ int cmd_session(const struct options *options)
 {
     struct qs_error err = {0};
     sigset_t watched, old;
-    AUTO_FD int frozen = -1;
+    bool limited = false;
+    AUTO(release_keeper)
+    struct keeper keeper = {.policy = -1, .record = -1, .limits.group = -1, .group = CGROUP_NONE};
     if (getenv(QS_SESSION_VARIABLE)) {
         error_set(&err, QS_USAGE, "this is a session already");
         return report_error(&err, EXIT_REFUSED);
     }
-    if (freeze(options, &frozen, &err) != QS_OK || name_session(frozen, &err) != QS_OK)
+    if (freeze(options, &keeper, &limited, &err) != QS_OK || limit(options, limited, &keeper, &err) != QS_OK ||
+        session_record_write(&keeper.limits, &keeper.record, &err) != QS_OK ||
+        name_session(keeper.record, &err) != QS_OK)
         return report_error(&err, EXIT_REFUSED);
     sigemptyset(&watched);
     const int signals[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};

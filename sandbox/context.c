@@ -26,7 +26,7 @@ static enum qs_status read_policy(const struct options *options, struct context 
     const char *session = getenv(QS_SESSION_VARIABLE);
     if (!session)
         return qs_policy_read(&where, &context->result, err);
-    enum qs_status status = qs_policy_session(session, NULL, &context->result, err);
+    enum qs_status status = session_enter(session, &context->session, &context->result, err);
     if (status != QS_OK)
         return status;
     context->in_session = true;
@@ -51,6 +51,7 @@ enum qs_status context_plan(const struct options *options, bool for_run, unsigne
                                           .workspace = options->workspace,
                                           .cwd = options->cwd,
                                           .root = options->root,
+                                          .session_group = context->in_session ? &context->session.group : NULL,
                                           .make_caches = for_run};
     forget_plan(context);
     enum qs_status status = host_facts_collect(&request, &context->facts, err);
@@ -65,7 +66,7 @@ enum qs_status context_open(const struct options *options, bool for_run, unsigne
                             struct qs_error *err)
 {
     struct context *context = ret_context;
-    *context = (struct context){.facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1, .shim.fd = -1}};
+    *context = (struct context){.facts = HOST_FACTS_NONE, .session = SESSION_NONE};
     enum qs_status status = read_policy(options, context, err);
     if (status != QS_OK)
         return status;
@@ -74,9 +75,21 @@ enum qs_status context_open(const struct options *options, bool for_run, unsigne
     return context_plan(options, for_run, without, context, err);
 }
 
+enum qs_status context_take_share(struct context *context, struct qs_error *err)
+{
+    const struct session *session = &context->session;
+    struct plan *plan = &context->plan;
+    if (!session->record.processes || session->group >= 0)
+        return QS_OK;
+    if (context->facts.uid == 0)
+        return error_set(err, QS_INVALID, "the session's --processes would not bind for root");
+    return session_take(session, plan->processes, &plan->processes, err);
+}
+
 void context_release(struct context *context)
 {
     forget_plan(context);
+    session_release(&context->session);
     qs_policy_free(context->result);
-    *context = (struct context){.facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1, .shim.fd = -1}};
+    *context = (struct context){.facts = HOST_FACTS_NONE, .session = SESSION_NONE};
 }

@@ -7,6 +7,7 @@
 #include "sandbox/env.h"
 #include "sandbox/plan.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/session.h"
 
 struct context {
     struct qs_policy_result *result;
@@ -14,6 +15,7 @@ struct context {
     struct host_facts facts;
     struct plan plan;
     struct env env;
+    struct session session;
     bool in_session;      /* the policy is a session's frozen one */
     bool store_moved;     /* and the store now holds another */
     bool timeout_is_ours; /* --timeout is the narrower wall limit */
@@ -22,7 +24,7 @@ struct context {
 /*
  * Reads the policy once (of the session that the environment names, else of the stores), narrows it by the options,
  * looks at the host, plans. for_run makes the private cache directories. Everything an error leaves behind is in
- * ret_context for its sources; release it in any case. Errors: those of qs_policy_read, qs_policy_session,
+ * ret_context for its sources; release it in any case. Errors: those of qs_policy_read, session_enter,
  * host_facts_collect, plan_make.
  */
 enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
@@ -30,6 +32,8 @@ enum qs_status context_open(const struct options *options, bool for_run, unsigne
 /* Looks at the host and plans anew, under the policy that was read. */
 enum qs_status context_plan(const struct options *options, bool for_run, unsigned without, struct context *context,
                             struct qs_error *err) QS_MUST_USE;
+/* Before a run: its share of the session's processes, where those are a pool. Errors: QS_BUSY (none is free), QS_IO. */
+enum qs_status context_take_share(struct context *context, struct qs_error *err) QS_MUST_USE;
 void context_release(struct context *context);
 
 #endif

@@ -49,7 +49,8 @@ void host_facts_release(struct host_facts *facts)
     }
     free(facts->caches);
     path_fact_release(&facts->cache_base);
-    *facts = (struct host_facts){.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1, .shim.fd = -1};
+    cgroup_fact_release(&facts->group);
+    *facts = HOST_FACTS_NONE;
 }
 
 /* ---- the runner ---- */
@@ -208,6 +209,20 @@ static enum qs_status look_stores(const struct facts_request *request, struct ho
     return look_list(&extra, facts, false, &facts->stores, err);
 }
 
+static enum qs_status look_group(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    facts->in_session_group = request->session_group && *request->session_group >= 0;
+    if (facts->in_session_group) {
+        int copy = fcntl(*request->session_group, F_DUPFD_CLOEXEC, 3);
+        if (copy < 0)
+            return error_sys(err, QS_IO, errno, "cannot open the session's control group");
+        cgroup_adopt(copy, &facts->group);
+    } else if (request->policy->limits.memory_bytes || request->policy->limits.processes) {
+        cgroup_look(&cgroup_here, facts->uid, &facts->group);
+    }
+    return QS_OK;
+}
+
 static enum qs_status collect(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
 {
     const struct qs_policy *policy = request->policy;
@@ -230,13 +245,15 @@ static enum qs_status collect(const struct facts_request *request, struct host_f
         status = caches_look(request, facts, err);
     if (status == QS_OK)
         status = look_stores(request, facts, err);
+    if (status == QS_OK)
+        status = look_group(request, facts, err);
     return status;
 }
 
 enum qs_status host_facts_collect(const struct facts_request *request, struct host_facts *ret_facts,
                                   struct qs_error *err)
 {
-    struct host_facts facts = {.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1, .shim.fd = -1};
+    struct host_facts facts = HOST_FACTS_NONE;
     enum qs_status status = collect(request, &facts, err);
     if (status != QS_OK) {
         host_facts_release(&facts);

@@ -7,6 +7,7 @@
 #define SANDBOX_HOSTFACTS_H
 
 #include "qsettings/policy.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/hostpath.h"
 
 enum checkout {
@@ -64,6 +65,8 @@ struct host_facts {
     struct cache_fact *caches;
     size_t cache_count;
     struct path_fact cache_base; /* kept open; absent where no caches are private */
+    struct cgroup_fact group;    /* where the run's control group can be made; looked at only where a limit wants one */
+    bool in_session_group;       /* and that is its session's, which holds all runs */
     char *executable;            /* this program */
     struct path_fact shim;       /* the shim's own program, kept open; absent: the executable serves */
     bool has_var_tmp, has_run, has_shm;
@@ -71,13 +74,17 @@ struct host_facts {
     char *kernel;     /* release */
 };
 
+#define HOST_FACTS_NONE \
+    ((struct host_facts){.home.fd = -1, .resolv.fd = -1, .cache_base.fd = -1, .shim.fd = -1, .group.fd = -1})
+
 struct facts_request {
     const struct qs_policy *policy;
-    const char *workspace; /* NULL: the current directory */
-    const char *cwd;       /* NULL: the current directory */
-    const char *root;      /* --root: where the stores are; NULL: the fixed places */
-    const char *home;      /* tests; NULL: the password database's */
-    bool make_caches;      /* creates the private cache directories */
+    const char *workspace;    /* NULL: the current directory */
+    const char *cwd;          /* NULL: the current directory */
+    const char *root;         /* --root: where the stores are; NULL: the fixed places */
+    const char *home;         /* tests; NULL: the password database's */
+    const int *session_group; /* NULL or -1: none */
+    bool make_caches;         /* creates the private cache directories */
 };
 
 /*

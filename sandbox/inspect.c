@@ -47,6 +47,50 @@ static json_t *limits(const struct plan *plan)
                      (json_int_t)plan->open_files);
 }
 
+/* What makes each limit bind, in words. */
+static json_t *limits_by(const struct plan *plan)
+{
+    static const char none[] = "no limit", each[] = "a resource limit of each process";
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "wallSeconds",
+                     plan->wall_seconds ? "the executor's clock; it ends the PID namespace" : none, "cpuSeconds",
+                     plan->cpu_seconds ? each : none, "memoryBytes",
+                     !plan->memory_bytes     ? none
+                     : plan->memory_by_group ? "a control group, over all processes together (memory.max)"
+                                             : "a resource limit of each process's address space (RLIMIT_AS)",
+                     "fileBytes", plan->file_bytes ? each : none, "processes",
+                     !plan->processes ? none
+                     : plan->processes_by_group
+                         ? "a control group, over all processes together (pids.max)"
+                         : "a resource limit, counted in the run's user namespace (RLIMIT_NPROC)",
+                     "openFiles", plan->open_files ? each : none);
+}
+
+/* Where the run's group is made, or why there is none. */
+static json_t *control_group(const struct context *context)
+{
+    const struct plan *plan = &context->plan;
+    const struct cgroup_fact *fact = &context->facts.group;
+    const bool wanted = plan->memory_bytes || plan->processes || plan->group;
+    return json_pack("{s:s?, s:s?}", "madeIn", plan->group ? fact->path : NULL, "missing",
+                     !wanted        ? "no limit wants one"
+                     : fact->why[0] ? fact->why
+                                    : NULL);
+}
+
+static json_t *session_limits(const struct context *context)
+{
+    const struct session *session = &context->session;
+    if (!context->in_session)
+        return json_null();
+    const uint64_t now = session_now_ms(), end = session->record.deadline_ms;
+    json_t *left = end ? json_integer((json_int_t)(end > now ? (end - now) / 1000 : 0)) : json_null();
+    return json_pack("{s:I, s:o, s:I, s:s}", "wallSeconds", (json_int_t)session->record.seconds, "wallSecondsLeft",
+                     left, "processes", (json_int_t)session->record.processes, "processesBy",
+                     !session->record.processes ? "no limit"
+                     : session->group >= 0      ? "a control group that holds all runs"
+                                                : "a pool: a run takes what it may have, and gives it back");
+}
+
 static json_t *sources(const struct context *context)
 {
     json_t *list = json_array();
@@ -113,7 +157,8 @@ json_t *inspect_risks(const struct context *context)
         {plan->unix_sockets == QS_UNIX_OPEN, "host sockets can be reached, and programs behind them be asked to act"},
         {plan->unix_sockets == QS_UNIX_PRIVATE, "a host socket made in a visible place after the start is not hidden"},
         {plan->landlock_abi == 0, "this kernel has no Landlock: mounts are the only barrier for writes"},
-        {plan->memory_bytes != 0, "memoryBytes is a limit of each process's address space, not of all together"},
+        {plan->memory_bytes != 0 && !plan->memory_by_group,
+         "memoryBytes is a limit of each process's address space, not of all together"},
         {plan->wall_seconds == 0, "there is no wall limit"},
     };
     for (size_t i = 0; i < sizeof risks / sizeof risks[0]; i++)
@@ -132,14 +177,15 @@ json_t *inspect_report(const struct context *context)
     json_t *backend =
         json_pack("{s:s, s:b, s:s, s:i}", "program", PROBE_BWRAP, "bindByDescriptor", (int)probe_bind_fd(PROBE_BWRAP),
                   "kernel", context->facts.kernel, "landlockAbi", plan->landlock_abi);
-    return json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o}", "backend",
-                     backend, "filesystem", plan->writable ? "workspace-write" : "read-only", "network",
-                     plan->network_closed ? "closed" : "open", "workspace", workspace->place.path, "checkout",
-                     checkout_name(workspace->git.checkout), "barriers", barriers(plan), "writable",
-                     mounts_of(plan, writable), "readOnly",
-                     mounts_of(plan, 1u << MOUNT_READ_ONLY | 1u << MOUNT_BACK | 1u << MOUNT_COPY), "hidden",
-                     mounts_of(plan, 1u << MOUNT_HIDDEN), "private", private_places(plan), "devices",
-                     mounts_of(plan, 1u << MOUNT_DEVICE), "environment", environment(&context->env), "limits",
-                     limits(plan), "policyDigest", digest, "session", (int)context->in_session, "sources",
-                     sources(context), "residualRisks", inspect_risks(context));
+    return json_pack(
+        "{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o}",
+        "backend", backend, "filesystem", plan->writable ? "workspace-write" : "read-only", "network",
+        plan->network_closed ? "closed" : "open", "workspace", workspace->place.path, "checkout",
+        checkout_name(workspace->git.checkout), "barriers", barriers(plan), "writable", mounts_of(plan, writable),
+        "readOnly", mounts_of(plan, 1u << MOUNT_READ_ONLY | 1u << MOUNT_BACK | 1u << MOUNT_COPY), "hidden",
+        mounts_of(plan, 1u << MOUNT_HIDDEN), "private", private_places(plan), "devices",
+        mounts_of(plan, 1u << MOUNT_DEVICE), "environment", environment(&context->env), "limits", limits(plan),
+        "limitsBy", limits_by(plan), "controlGroup", control_group(context), "policyDigest", digest, "session",
+        (int)context->in_session, "sessionLimits", session_limits(context), "sources", sources(context),
+        "residualRisks", inspect_risks(context));
 }

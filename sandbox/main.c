@@ -17,8 +17,9 @@ static const struct command commands[] = {
      "[--workspace DIR] [--cwd DIR] [--timeout S] [--network closed] [--filesystem read-only]\n"
      "             [--status-fd N] [--claimed-approver WHO] -- COMMAND...",
      "run a command in the sandbox", OPTION_PLACE | OPTION_NARROW | OPTION_STATUS | OPTION_APPROVER, true, cmd_run},
-    {"session", "[--timeout S] -- PROGRAM...", "run a program on the host whose own runs all use the policy of now",
-     OPTION_NARROW, true, cmd_session},
+    {"session", "[--timeout S] [--processes N] -- PROGRAM...",
+     "run a program on the host whose own runs all use the policy of now", OPTION_NARROW | OPTION_PROCESSES, true,
+     cmd_session},
     {"inspect", "[--workspace DIR] [--cwd DIR] [--json]", "say what a run would be, and which barriers hold",
      OPTION_PLACE | OPTION_NARROW | OPTION_JSON, false, cmd_inspect},
     {"verify", "[--workspace DIR] [--json]", "try every way out of the sandbox, and say what held",

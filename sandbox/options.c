@@ -2,6 +2,7 @@
 /* The options of qsandbox's commands. */
 #include "sandbox/sandbox.h"
 
+#include "sandbox/session.h"
 #include "terminal/nearest.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ enum option_code {
     CODE_HOST_GROUP,
     CODE_OWNER,
     CODE_ROLLBACK,
+    CODE_PROCESSES,
 };
 
 static const struct option long_options[] = {
@@ -48,6 +50,7 @@ static const struct option long_options[] = {
     {"host-group", required_argument, NULL, CODE_HOST_GROUP},
     {"owner", required_argument, NULL, CODE_OWNER},
     {"rollback", required_argument, NULL, CODE_ROLLBACK},
+    {"processes", required_argument, NULL, CODE_PROCESSES},
     {NULL, 0, NULL, 0},
 };
 
@@ -78,6 +81,8 @@ static unsigned group_of(int code)
     case CODE_OWNER:
     case CODE_ROLLBACK:
         return OPTION_RECEIPT;
+    case CODE_PROCESSES:
+        return OPTION_PROCESSES;
     case CODE_ROOT:
         return ~0u;
     default:
@@ -149,6 +154,11 @@ static enum qs_status take(int code, const char *value, struct options *options,
     case CODE_TIMEOUT:
         if (!parse_number(value, UINT32_MAX, &options->timeout_s) || options->timeout_s == 0)
             return error_set(err, QS_USAGE, "--timeout takes a number of seconds from 1 up, not '%s'", value);
+        return QS_OK;
+    case CODE_PROCESSES:
+        if (!parse_number(value, SESSION_PROCESSES_MAX, &options->processes) || options->processes == 0)
+            return error_set(err, QS_USAGE, "--processes takes a number from 1 to %d, not '%s'", SESSION_PROCESSES_MAX,
+                             value);
         return QS_OK;
     case CODE_NETWORK:
         return narrow("network", value, "closed", &options->closed, err);

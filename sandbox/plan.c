@@ -335,11 +335,17 @@ static enum qs_status plan_limits(const struct qs_policy *policy, const struct h
     plan->file_bytes = policy->limits.file_bytes;
     plan->processes = policy->limits.processes;
     plan->open_files = policy->limits.open_files;
-    if (plan->processes && facts->uid == 0) {
+    plan->memory_by_group = plan->memory_bytes && facts->group.memory;
+    plan->processes_by_group = plan->processes && facts->group.pids;
+    if (plan->memory_by_group || plan->processes_by_group || facts->in_session_group)
+        plan->group = &facts->group;
+    if (plan->processes && !plan->processes_by_group && facts->uid == 0) {
         enum qs_status status = error_set(err, QS_INVALID,
                                           "executor.limits.processes would not bind: the kernel exempts uid 0 from "
-                                          "RLIMIT_NPROC");
-        error_add_advice(err, "run as another user, or set the limit to 0");
+                                          "RLIMIT_NPROC, and %s",
+                                          facts->group.why);
+        error_add_advice(err, "run as another user or in a delegated control group, or set the limit to 0; see "
+                              "docs/sandbox.md");
         return status;
     }
     return QS_OK;

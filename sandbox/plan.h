@@ -90,6 +90,8 @@ struct plan {
     uid_t uid;
     unsigned without;
     uint64_t wall_seconds, cpu_seconds, memory_bytes, file_bytes, processes, open_files;
+    const struct cgroup_fact *group;          /* where the run's control group is made; NULL: it has none */
+    bool memory_by_group, processes_by_group; /* over all processes together; else by resource limits of each */
 };
 
 /*

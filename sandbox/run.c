@@ -40,9 +40,11 @@ struct run {
     struct terminal terminal;
     struct buf spec;
     size_t spec_sent;
+    struct cgroup group;
     pid_t bwrap;
     bool bwrap_ended, failed;
     int signals, caller;  /* signalfd; pidfd of the caller, -1 where it cannot be watched */
+    int session;          /* pidfd of the session, the request's; -1 */
     uint64_t deadline_ms; /* 0: none */
     bool ending, killed;
     pid_t foreign[CHILDREN_MAX]; /* children from before the run */
@@ -53,9 +55,7 @@ struct run {
 
 static uint64_t now_ms(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return session_now_ms();
 }
 
 static void tell(struct run *run, unsigned char word)
@@ -115,11 +115,29 @@ static void kill_run(struct run *run)
 {
     if (run->killed)
         kill_children(run);
+    if (run->ending || run->killed)
+        cgroup_kill(&run->group); /* bubblewrap and all it made were born in it: nothing is left waiting */
     run->killed = true;
     cleanup_fd(&run->pipes.control);
     cleanup_fd(&run->pipes.spec);
     run->pipes.control = run->pipes.spec = -1;
     run->deadline_ms = now_ms() + KILL_STEP_MS;
+}
+
+static uint64_t session_deadline(const struct run *run)
+{
+    return run->request->session ? run->request->session->record.deadline_ms : 0;
+}
+
+/* The lesser of the run's own time and of what its session has left; 0: neither. */
+static uint64_t wall_deadline(const struct run *run)
+{
+    const struct plan *plan = run->request->plan;
+    uint64_t end = session_deadline(run);
+    if (plan->without & WITHOUT(WALL))
+        return 0;
+    uint64_t own = plan->wall_seconds ? now_ms() + plan->wall_seconds * 1000 : 0;
+    return own && (!end || own < end) ? own : end;
 }
 
 static void deadline(struct run *run)
@@ -132,6 +150,7 @@ static void deadline(struct run *run)
         kill_run(run);
     } else {
         run->result->timed_out = true;
+        run->result->session_over = session_deadline(run) && now_ms() >= session_deadline(run);
         end_run(run, SIGTERM);
     }
 }
@@ -162,9 +181,7 @@ static void on_event(struct run *run, const struct event *event)
     case EVENT_STARTED:
         result->started = true;
         result->start = at;
-        run->deadline_ms = 0;
-        if (run->request->plan->wall_seconds && !(run->request->plan->without & WITHOUT(WALL)))
-            run->deadline_ms = now_ms() + run->request->plan->wall_seconds * 1000;
+        run->deadline_ms = wall_deadline(run);
         break;
     case EVENT_NOT_RUN:
         result->not_run = event->value;
@@ -291,7 +308,8 @@ static void loop(struct run *run)
                                   {.fd = run->pipes.events, .events = POLLIN},
                                   {.fd = run->pipes.error, .events = POLLIN},
                                   {.fd = run->pipes.spec, .events = POLLOUT},
-                                  {.fd = run->caller, .events = POLLIN}};
+                                  {.fd = run->caller, .events = POLLIN},
+                                  {.fd = run->session, .events = POLLIN}};
         (void)poll(polled, sizeof polled / sizeof polled[0], wait_ms(run));
         if (polled[0].revents)
             read_signals(run);
@@ -299,8 +317,8 @@ static void loop(struct run *run)
             send_spec(run);
         if (polled[2].revents)
             read_error_text(run);
-        if (polled[4].revents) {
-            run->caller = -1;
+        if (polled[4].revents || polled[5].revents) {
+            run->caller = run->session = -1;
             end_run(run, SIGHUP);
         }
         if (run->deadline_ms && now_ms() >= run->deadline_ms)
@@ -324,6 +342,14 @@ static void begin(struct run *run, const sigset_t *all)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     run->foreign_count = new_children(run, run->foreign, CHILDREN_MAX);
     terminal_open(&run->terminal);
+}
+
+static enum qs_status make_group(struct run *run)
+{
+    const struct plan *plan = run->request->plan;
+    const struct cgroup_limits limits = {.memory_bytes = plan->memory_by_group ? plan->memory_bytes : 0,
+                                         .processes = plan->processes_by_group ? plan->processes + CGROUP_OVERHEAD : 0};
+    return plan->group ? cgroup_make(plan->group, &limits, &run->group, run->err) : QS_OK;
 }
 
 /* Everything that the command waits for and bubblewrap does not. */
@@ -380,6 +406,17 @@ static enum qs_status finish(struct run *run)
     return error_set(run->err, QS_IO, "%s", run->error_text);
 }
 
+/* A pipe to a bubblewrap that is gone already: its signal, still pending, would end this process at the unblocking. */
+static void forget_broken_pipes(void)
+{
+    const struct timespec now = {0};
+    sigset_t pipes;
+    sigemptyset(&pipes);
+    sigaddset(&pipes, SIGPIPE);
+    while (sigtimedwait(&pipes, NULL, &now) > 0)
+        continue;
+}
+
 enum qs_status run_plan(const struct run_request *request, struct run_result *ret_result, struct qs_error *err)
 {
     sigset_t all, old;
@@ -389,13 +426,17 @@ enum qs_status run_plan(const struct run_request *request, struct run_result *re
                       .pipes = {-1, -1, -1, -1},
                       .terminal.fd = -1,
                       .signals = -1,
-                      .caller = -1};
+                      .caller = -1,
+                      .session = request->session ? request->session->process : -1,
+                      .group = CGROUP_NONE};
     *ret_result = (struct run_result){0};
     sigfillset(&all);
     (void)signal(SIGCHLD, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &all, &old);
     begin(&run, &all);
-    enum qs_status status = run_start(request, &old, &run.pipes, &run.bwrap, err);
+    enum qs_status status = make_group(&run);
+    if (status == QS_OK)
+        status = run_start(request, &run.group, &old, &run.pipes, &run.bwrap, err);
     if (status == QS_OK) {
         (void)fcntl(run.pipes.spec, F_SETFL, O_NONBLOCK);
         run.deadline_ms = now_ms() + RUN_SETUP_MS;
@@ -411,6 +452,8 @@ enum qs_status run_plan(const struct run_request *request, struct run_result *re
     cleanup_fd(&run.signals);
     cleanup_fd(&run.caller);
     buf_release(&run.spec);
+    cgroup_remove(&run.group);
+    forget_broken_pipes();
     (void)sigprocmask(SIG_SETMASK, &old, NULL);
     return status;
 }

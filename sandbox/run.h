@@ -18,6 +18,7 @@
 
 #include "sandbox/env.h"
 #include "sandbox/plan.h"
+#include "sandbox/session.h"
 
 #include <time.h>
 
@@ -28,7 +29,8 @@ struct run_request {
     const struct plan *plan;
     const struct env *env;
     char *const *argv;
-    bool by_name; /* this bubblewrap cannot bind by descriptor */
+    bool by_name;                  /* this bubblewrap cannot bind by descriptor */
+    const struct session *session; /* whose end, and whose time, is the run's too; NULL */
     /* Called once, while bubblewrap sets up; anything but QS_OK and the command does not start. May be NULL. */
     enum qs_status (*before_start)(void *context, struct qs_error *err);
     void *context;
@@ -40,6 +42,7 @@ struct run_result {
     int wait_status; /* as waitpid(2) gives it */
     int not_run;     /* errno of the exec that failed; 0 otherwise */
     bool timed_out;
+    bool session_over; /* with timed_out: the session's time, not the run's */
     int ended_by;      /* the signal, or 0, that made the executor end the run */
     bool bwrap_failed; /* bubblewrap ended before the shim spoke; bwrap_status is its exit status */
     int bwrap_status;

@@ -116,7 +116,8 @@ static int become_bwrap(void *context)
     return 255;
 }
 
-static pid_t start_bwrap(const struct run_request *request, const struct child *child, const sigset_t *old_mask)
+static pid_t start_bwrap(const struct run_request *request, const struct child *child, const struct cgroup *group,
+                         const sigset_t *old_mask)
 {
     char args[16], program[48], spec[16], events[16], control[16], error[16];
     (void)snprintf(args, sizeof args, "%d", child->args);
@@ -130,16 +131,19 @@ static pid_t start_bwrap(const struct run_request *request, const struct child *
                           .old_mask = old_mask,
                           .argv = {(char *)"bwrap", (char *)"--args", args, (char *)"--", program, (char *)"--inner",
                                    spec, events, control, error, NULL}};
-    return spawn_child(become_bwrap, &start);
+    pid_t pid = group->fd >= 0 ? cgroup_fork(group) : spawn_child(become_bwrap, &start);
+    if (group->fd >= 0 && pid == 0)
+        _exit(become_bwrap(&start));
+    return pid;
 }
 
-enum qs_status run_start(const struct run_request *request, const sigset_t *old_mask, struct run_pipes *ret_pipes,
-                         pid_t *ret_pid, struct qs_error *err)
+enum qs_status run_start(const struct run_request *request, const struct cgroup *group, const sigset_t *old_mask,
+                         struct run_pipes *ret_pipes, pid_t *ret_pid, struct qs_error *err)
 {
     struct run_pipes pipes = {-1, -1, -1, -1};
     AUTO(release_child) struct child child = {-1, -1, -1, -1, -1, -1, -1};
     enum qs_status status = open_all(request, &pipes, &child, err);
-    pid_t pid = status == QS_OK ? start_bwrap(request, &child, old_mask) : -1;
+    pid_t pid = status == QS_OK ? start_bwrap(request, &child, group, old_mask) : -1;
     if (status == QS_OK && pid < 0)
         status = error_sys(err, QS_IO, errno, "cannot start bubblewrap");
     if (status != QS_OK) {

@@ -16,6 +16,7 @@ struct options {
     const char *workspace; /* --workspace DIR */
     const char *cwd;       /* --cwd DIR */
     uint64_t timeout_s;    /* --timeout S; 0: the policy's alone */
+    uint64_t processes;    /* session --processes N; 0: no limit */
     bool closed;           /* --network closed */
     bool read_only;        /* --filesystem read-only */
     bool json;             /* --json */
@@ -46,6 +47,7 @@ enum {
     OPTION_CLEAR = 32,
     OPTION_VERIFY = 64,
     OPTION_RECEIPT = 128,
+    OPTION_PROCESSES = 256,
 };
 
 int cmd_run(const struct options *options);

@@ -52,9 +52,9 @@ enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *
     buf_add_u32(out, plan->without);
     buf_add_u32(out, (uint32_t)plan->landlock_abi);
     buf_add_u64(out, plan->cpu_seconds);
-    buf_add_u64(out, plan->memory_bytes);
+    buf_add_u64(out, plan->memory_by_group ? 0 : plan->memory_bytes); /* the shim's are resource limits */
     buf_add_u64(out, plan->file_bytes);
-    buf_add_u64(out, plan->processes);
+    buf_add_u64(out, plan->processes_by_group ? 0 : plan->processes);
     buf_add_u64(out, plan->open_files);
     add_mounts(plan, out);
     add_text(out, plan->cwd);

@@ -29,9 +29,9 @@ X("executor.caches", ENUM, "private|none", "\"private\"", DEEP, OPERATOR, 0, "pr
 X("executor.limits", CLOSED, NULL, NULL, DEEP, OPERATOR, 0, "Limits of one run; 0 is no limit.")
 X("executor.limits.wallSeconds", COUNT, NULL, "600", DEEP, OPERATOR, 0, "Seconds by the clock after which the whole run is ended.")
 X("executor.limits.cpuSeconds", COUNT, NULL, "0", DEEP, OPERATOR, 0, "Processor seconds.")
-X("executor.limits.memoryBytes", COUNT, NULL, "0", DEEP, OPERATOR, 0, "Bytes of memory.")
+X("executor.limits.memoryBytes", COUNT, NULL, "0", DEEP, OPERATOR, 0, "Bytes of memory: of all processes together where a control group can be made, else of each one's address space.")
 X("executor.limits.fileBytes", COUNT, NULL, "0", DEEP, OPERATOR, 0, "Bytes of the largest file written.")
-X("executor.limits.processes", COUNT, NULL, "0", DEEP, OPERATOR, 0, "Processes and threads at once.")
+X("executor.limits.processes", COUNT, NULL, "0", DEEP, OPERATOR, 0, "Processes and threads at once. Root needs a control group for it; elsewhere it is refused.")
 X("executor.limits.openFiles", COUNT, NULL, "0", DEEP, OPERATOR, 0, "Open files of one process.")
 X("executor.audit", ENUM, "required|off", "\"required\"", DEEP, OPERATOR, 0, "required makes a durable record before a command starts, or does not start it.")
 

@@ -84,6 +84,7 @@ void fixture_facts(struct host_facts *facts)
                                  .resolv = fixture_fact("/run/resolvconf/resolv.conf", PATH_FILE),
                                  .cache_base.fd = -1,
                                  .shim.fd = -1,
+                                 .group = {.fd = -1, .why = "there is none in this test"},
                                  .has_var_tmp = true,
                                  .has_run = true,
                                  .landlock_abi = 6};

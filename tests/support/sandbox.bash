@@ -45,13 +45,13 @@ policy() {
         "$qsettings" --root "$base/root" --system apply --replace - >/dev/null
 }
 
-# as root|ann COMMAND...: in a mount namespace where the password database is ours
+# as root|ann COMMAND...: in a mount namespace where the password database is ours; as_first is done there first, as root
 as() {
     local user=$1
     shift
     local ids=(--reuid 0 --regid 0 --clear-groups)
     [ "$user" = ann ] && ids=(--reuid $UID_ANN --regid $UID_ANN --clear-groups)
-    HOME=$base/home/$user unshare -m sh -c 'mount --bind "$0" /etc/passwd && shift 0 && exec "$@"' "$base/passwd" \
+    HOME=$base/home/$user unshare -m sh -c "${as_first:-:}"' && mount --bind "$0" /etc/passwd && shift 0 && exec "$@"' "$base/passwd" \
         setpriv "${ids[@]}" "$@"
 }
 
