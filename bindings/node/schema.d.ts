@@ -127,11 +127,11 @@ export interface ExecutorLimits {
   readonly wallSeconds?: Integer;
   /** Processor seconds. Default: 0. */
   readonly cpuSeconds?: Integer;
-  /** Bytes of memory. Default: 0. */
+  /** Bytes of memory: of all processes together where a control group can be made, else of each one's address space. Default: 0. */
   readonly memoryBytes?: Integer;
   /** Bytes of the largest file written. Default: 0. */
   readonly fileBytes?: Integer;
-  /** Processes and threads at once. Default: 0. */
+  /** Processes and threads at once. Root needs a control group for it; elsewhere it is refused. Default: 0. */
   readonly processes?: Integer;
   /** Open files of one process. Default: 0. */
   readonly openFiles?: Integer;
@@ -505,11 +505,11 @@ export interface ExecutionPolicy {
     readonly wallSeconds: Integer;
     /** Processor seconds. Default: 0. */
     readonly cpuSeconds: Integer;
-    /** Bytes of memory. Default: 0. */
+    /** Bytes of memory: of all processes together where a control group can be made, else of each one's address space. Default: 0. */
     readonly memoryBytes: Integer;
     /** Bytes of the largest file written. Default: 0. */
     readonly fileBytes: Integer;
-    /** Processes and threads at once. Default: 0. */
+    /** Processes and threads at once. Root needs a control group for it; elsewhere it is refused. Default: 0. */
     readonly processes: Integer;
     /** Open files of one process. Default: 0. */
     readonly openFiles: Integer;
