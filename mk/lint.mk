@@ -2,8 +2,8 @@
 # Layout, static analysis, scripts. Tests, fuzz targets and benchmarks are held to the layout only.
 
 LINT_C      := $(LIB_SRC) $(TERMINAL_SRC) $(CLI_SRC) $(SANDBOX_SRC) $(STRESS_SRC)
-LAYOUT_C    := $(shell git ls-files '*.c' '*.h' '*.cc')
-LINT_SH     := $(shell git ls-files '*.sh') .ci/run
+LAYOUT_C     = $(shell git ls-files '*.c' '*.h' '*.cc')
+LINT_SH      = $(shell git ls-files '*.sh') .ci/run
 TIDY_STAMPS := $(patsubst %.c,build/obj/tidy/%.ok,$(LINT_C))
 
 .PHONY: lint

@@ -57,6 +57,16 @@ install_there() {
     readelf -d "$so" | grep -q 'SONAME.*\[libqsettings.so.0\]'
 }
 
+@test "the Debian package records the same symbols" {
+    sed -n 's/^ \(qs_[a-z_0-9]*\)@QSETTINGS_0 .*/\1/p' packaging/debian/libqsettings0.symbols >"$BATS_TEST_TMPDIR/packaged"
+    diff -u tests/fixtures/abi/libqsettings.symbols "$BATS_TEST_TMPDIR/packaged"
+}
+
+@test "the packages' version is the program's" {
+    version=$(sed -n 's/^VERSION *:= *//p' Makefile)
+    [[ $(head -1 packaging/debian/changelog) == "qsettings ($version-"* ]]
+}
+
 @test "every function that a header declares is exported, and no other" {
     cat include/qsettings/*.h | tr '\n' ' ' | grep -oE 'QS_API[^;{]*\(' | grep -oE '(qs_[a-z_0-9]+) *\(' | tr -d ' (' |
         grep -v -E '^(qs_list)$' | sort -u >"$BATS_TEST_TMPDIR/declared"
