@@ -21,13 +21,13 @@ setup_file() {
     fi
     echo 'ann:x:1000:1000:Ann:/home/ann:/bin/sh' >>"$ROOT/etc/passwd"
     install -d -m 700 -o 1000 -g 1000 "$ROOT/home/ann"
-    # Once a package has come and gone dpkg has made all the files that it makes for itself.
+    # Once a package has come and gone, dpkg and ldconfig have made all the files that they make for themselves.
     mkdir -p "$BATS_FILE_TMPDIR/none/DEBIAN"
     printf 'Package: none\nVersion: 1\nArchitecture: all\nMaintainer: none <none@none.invalid>\nDescription: none\n' \
         >"$BATS_FILE_TMPDIR/none/DEBIAN/control"
     dpkg-deb -b "$BATS_FILE_TMPDIR/none" "$BATS_FILE_TMPDIR/none.deb" >/dev/null
     for _ in 1 2; do
-        bash "$QS_TOP/packaging/in-root.sh" "$ROOT" "$BATS_FILE_TMPDIR" sh -ec 'dpkg -i /mnt/none.deb; dpkg --purge none' >/dev/null
+        bash "$QS_TOP/packaging/in-root.sh" "$ROOT" "$BATS_FILE_TMPDIR" sh -ec 'dpkg -i /mnt/none.deb; dpkg --purge none; ldconfig' >/dev/null
     done
     files >"$BATS_FILE_TMPDIR/before"
 }
