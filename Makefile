@@ -41,7 +41,8 @@ FLAGS_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-r
 WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
           -Wwrite-strings -Wformat=2 -Wundef -Wno-gnu-statement-expression
 WERROR ?= -Werror
-HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection -fPIC
+HARDEN := -fstack-protector-strong -fstack-clash-protection -fPIC \
+          $(if $(filter x86_64-% i%86-%,$(shell $(CC) -dumpmachine)),-fcf-protection)
 CFLAGS   ?= -g
 CPPFLAGS += -I. -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 ALL_CFLAGS := -std=c17 $(WARN) $(WERROR) -fvisibility=hidden -pthread $(HARDEN) $(FLAGS_$(KIND)) $(CFLAGS)
