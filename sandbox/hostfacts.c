@@ -89,6 +89,7 @@ static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
     facts->executable = strdup(path);
     facts->kernel = strdup(name.release);
     facts->landlock_abi = sys_landlock_abi();
+    facts->has_listener = sys_has_listener();
     AUTO(path_fact_release) struct path_fact var_tmp = {.fd = -1}, run = {.fd = -1};
     enum qs_status status = path_look_itself("/var/tmp", &var_tmp, NULL);
     facts->has_var_tmp = status == QS_OK && var_tmp.kind == PATH_DIR;
@@ -122,7 +123,7 @@ static enum qs_status look_root(const struct facts_request *request, struct host
                                 struct qs_error *err)
 {
     struct root_fact *root = &facts->roots[facts->root_count++];
-    *root = (struct root_fact){.place.fd = -1, .git.dot_git.fd = -1};
+    *root = (struct root_fact){.place.fd = -1, .git = {.dot_git.fd = -1, .common.fd = -1}};
     enum qs_status status = path_look(given, facts->home.path, true, &root->place, err);
     if (status != QS_OK)
         return status;

@@ -27,6 +27,7 @@ struct git_fact {
     struct path_facts absent;   /* what would redirect git and does not exist: only `given` is set; for the sweep */
     struct path_facts writable; /* linked worktree: objects, refs, logs of the common directory, its own gitdir */
     bool no_logs;               /* linked worktree: the common directory has no logs, so git must not write any */
+    struct path_fact common;    /* linked worktree: the common directory, kept open */
     char *gitdir;               /* linked worktree: its own git directory */
     char *detail;               /* CHECKOUT_ELSEWHERE: why, in words */
 };
@@ -70,8 +71,9 @@ struct host_facts {
     char *executable;            /* this program */
     struct path_fact shim;       /* the shim's own program, kept open; absent: the executable serves */
     bool has_var_tmp, has_run, has_shm;
-    int landlock_abi; /* 0: none */
-    char *kernel;     /* release */
+    bool has_listener; /* calls can be shown to another process: seccomp_unotify(2) */
+    int landlock_abi;  /* 0: none */
+    char *kernel;      /* release */
 };
 
 #define HOST_FACTS_NONE \

@@ -37,6 +37,7 @@ const char *checkout_name(enum checkout checkout)
 void git_fact_release(struct git_fact *git)
 {
     path_fact_release(&git->dot_git);
+    path_fact_release(&git->common);
     path_facts_release(&git->guarded);
     path_facts_release(&git->copied);
     path_facts_release(&git->pinned);
@@ -44,7 +45,7 @@ void git_fact_release(struct git_fact *git)
     path_facts_release(&git->writable);
     free(git->gitdir);
     free(git->detail);
-    *git = (struct git_fact){.dot_git.fd = -1};
+    *git = (struct git_fact){.dot_git.fd = -1, .common.fd = -1};
 }
 
 /* ---- what redirects git: guarded where it exists, remembered for the sweep where it does not ---- */
@@ -297,12 +298,17 @@ static enum qs_status look_file(const struct path_fact *root, struct git_fact *g
     status = grant_worktree(git, root->path, gitdir.path, common.path, err);
     if (status == QS_OK)
         status = config ? guard_hooks(git, config, root->path, err) : error_set(err, QS_IO, "out of memory");
+    common.fd = sys_open(AT_FDCWD, common.path, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+    if (status == QS_OK && common.fd < 0)
+        status = error_sys(err, QS_IO, errno, "cannot open %s", common.path);
+    git->common = common;
+    common = (struct path_fact){.fd = -1};
     return status;
 }
 
 enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, struct qs_error *err)
 {
-    struct git_fact git = {.dot_git.fd = -1};
+    struct git_fact git = {.dot_git.fd = -1, .common.fd = -1};
     AUTO_FREE char *path = path_join(root->path, ".git");
     enum qs_status status = path ? path_look_itself(path, &git.dot_git, err) : error_set(err, QS_IO, "out of memory");
     if (status == QS_OK && git.dot_git.kind == PATH_LINK)

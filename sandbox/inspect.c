@@ -6,6 +6,7 @@
 #include "sandbox/record.h"
 #include "store/digest.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,12 @@ static json_t *mounts_of(const struct plan *plan, unsigned kinds)
         if (kinds >> plan->mounts[i].kind & 1u)
             (void)json_array_append_new(list, json_pack("{s:s, s:s}", "path", plan->mounts[i].dest, "why",
                                                         plan->mounts[i].reason));
+    for (size_t i = 0; kinds & 1u << MOUNT_WRITABLE && i < plan->ref_dir_count; i++) {
+        char path[PATH_MAX + 16];
+        (void)snprintf(path, sizeof path, "%s/packed-refs", plan->ref_dirs[i].path);
+        (void)json_array_append_new(list, json_pack("{s:s, s:s}", "path", path, "why",
+                                                    "git may replace it, with packed-refs.lock and gc.pid beside it"));
+    }
     return list;
 }
 
@@ -156,6 +163,8 @@ json_t *inspect_risks(const struct context *context)
         {!plan->network_closed, "the network is open: what can be read can be sent away"},
         {plan->unix_sockets == QS_UNIX_OPEN, "host sockets can be reached, and programs behind them be asked to act"},
         {plan->unix_sockets == QS_UNIX_PRIVATE, "a host socket made in a visible place after the start is not hidden"},
+        {plan->ref_dir_count != 0,
+         "git's packed-refs of the linked worktree's repository can be replaced, and its locks be held, from inside"},
         {plan->landlock_abi == 0, "this kernel has no Landlock: mounts are the only barrier for writes"},
         {plan->memory_bytes != 0 && !plan->memory_by_group,
          "memoryBytes is a limit of each process's address space, not of all together"},

@@ -104,6 +104,15 @@ static enum qs_status add_git(struct gather *gather, const struct git_fact *git,
     return status == QS_OK ? add_all(gather, MOUNT_READ_ONLY, &git->guarded, "redirects git", err) : status;
 }
 
+/* git replaces packed-refs of a linked worktree's common directory; no mount can allow that alone. */
+static void add_ref_dir(struct plan *plan, const struct host_facts *facts, const struct path_fact *common)
+{
+    if (!facts->has_listener || common->kind != PATH_DIR || plan->ref_dir_count == PLAN_REF_DIRS_MAX)
+        return;
+    plan->ref_dirs[plan->ref_dir_count++] =
+        (struct plan_ref_dir){.path = common->path, .fd = common->fd, .dev = common->dev, .ino = common->ino};
+}
+
 static enum qs_status add_roots(struct gather *gather, const struct host_facts *facts, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
@@ -113,6 +122,7 @@ static enum qs_status add_roots(struct gather *gather, const struct host_facts *
                      err);
         if (status == QS_OK)
             status = add_git(gather, &root->git, err);
+        add_ref_dir(gather->plan, facts, &root->git.common);
         if (status == QS_OK && !without(gather->plan, BARRIER_PINS))
             status = add_all(gather, MOUNT_PIN, &root->pinned, "on the way to a protected path", err);
         if (status == QS_OK && !without(gather->plan, BARRIER_GUARDS))

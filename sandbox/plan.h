@@ -72,7 +72,17 @@ enum plan_barrier {
 };
 #define WITHOUT(name) (1u << BARRIER_##name)
 
+/* A directory of the host in which a few names of git are granted, though it is read-only: see shim_broker.h. */
+struct plan_ref_dir {
+    const char *path; /* borrowed */
+    int fd;           /* O_PATH; goes to the shim */
+    uint64_t dev, ino;
+};
+#define PLAN_REF_DIRS_MAX 8 /* of more linked worktrees among the roots, only the first have it */
+
 struct plan {
+    struct plan_ref_dir ref_dirs[PLAN_REF_DIRS_MAX];
+    size_t ref_dir_count;
     struct plan_mount *mounts;
     size_t count;
     const char *cwd;

@@ -88,6 +88,8 @@ static void keep_needed(const struct plan *plan, const struct child *child)
     keep(child->stderr_copy);
     keep(plan->resolv ? plan->resolv_fd : -1);
     keep(plan->caches_shown ? plan->caches_fd : -1);
+    for (size_t i = 0; i < plan->ref_dir_count; i++)
+        keep(plan->ref_dirs[i].fd);
     for (size_t i = 0; i < plan->count; i++)
         if (!plan->mounts[i].inner)
             keep(plan->mounts[i].fd);

@@ -53,6 +53,8 @@ static enum qs_status prepare(int spec_fd, struct spec *spec, struct shim_fds *f
 {
     enum qs_status status = spec_read(spec_fd, spec, err);
     (void)close(spec_fd);
+    for (size_t i = 0; i < spec->ref_dir_count; i++)
+        (void)fcntl(spec->ref_dirs[i].fd, F_SETFD, FD_CLOEXEC);
     if (status == QS_OK && dup2(fds->error, STDERR_FILENO) < 0)
         status = error_set(err, QS_IO, "cannot take standard error over");
     if (status == QS_OK)

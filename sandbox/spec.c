@@ -57,6 +57,12 @@ enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *
     buf_add_u64(out, plan->processes_by_group ? 0 : plan->processes);
     buf_add_u64(out, plan->open_files);
     add_mounts(plan, out);
+    buf_add_u32(out, (uint32_t)plan->ref_dir_count);
+    for (size_t i = 0; i < plan->ref_dir_count; i++) {
+        buf_add_u32(out, (uint32_t)plan->ref_dirs[i].fd);
+        buf_add_u64(out, plan->ref_dirs[i].dev);
+        buf_add_u64(out, plan->ref_dirs[i].ino);
+    }
     add_text(out, plan->cwd);
     uint32_t argc = 0;
     while (argv[argc])
@@ -127,6 +133,19 @@ static void take_mounts(struct cursor *cursor, struct spec *spec)
     }
 }
 
+static void take_ref_dirs(struct cursor *cursor, struct spec *spec)
+{
+    size_t count = take_count(cursor, 4 + 8 + 8);
+    if (count > SPEC_REF_DIRS_MAX)
+        cursor->failed = true;
+    for (; !cursor->failed && spec->ref_dir_count < count; spec->ref_dir_count++) {
+        struct spec_ref_dir *dir = &spec->ref_dirs[spec->ref_dir_count];
+        dir->fd = (int)cursor_u32(cursor);
+        dir->dev = cursor_u64(cursor);
+        dir->ino = cursor_u64(cursor);
+    }
+}
+
 static void take_argv(struct cursor *cursor, struct spec *spec)
 {
     size_t argc = take_count(cursor, 5);
@@ -157,6 +176,8 @@ static void take_all(struct cursor *cursor, struct spec *spec)
     spec->open_files = cursor_u64(cursor);
     if (!cursor->failed)
         take_mounts(cursor, spec);
+    if (!cursor->failed)
+        take_ref_dirs(cursor, spec);
     spec->cwd = take_text(cursor);
     if (!cursor->failed)
         take_argv(cursor, spec);

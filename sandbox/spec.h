@@ -21,7 +21,15 @@ struct spec_mount {
     char *dest;
 };
 
+#define SPEC_REF_DIRS_MAX PLAN_REF_DIRS_MAX
+struct spec_ref_dir {
+    int fd;
+    uint64_t dev, ino;
+};
+
 struct spec {
+    struct spec_ref_dir ref_dirs[SPEC_REF_DIRS_MAX];
+    size_t ref_dir_count;
     struct spec_mount *mounts;
     size_t mount_count;
     char *cwd;

@@ -91,6 +91,158 @@ for name in sys.argv[1:]:
     [ -e "$(ws ann)/tools/new" ]
 }
 
+# ---- hard cases ----
+
+@test "a repository cannot be renamed away and replaced" {
+    for user in root ann; do
+        git_init $user
+        run sandboxed $user -- sh -c 'python3 -c "$0" .git; mkdir .git; git init -q; git config core.fsmonitor evil; rm -rf .git/hooks .git/config; ls .git' "$rename"
+        [ "${lines[0]}" = "Device or resource busy" ]
+        [ -d "$(ws $user)/.git/hooks" ]
+        as $user git -C "$(ws $user)" fsck
+        refute as $user git -C "$(ws $user)" config core.fsmonitor
+    done
+}
+
+@test "a repository above the workspace is found for reading, and not written" {
+    git_init ann
+    ann 'cd ws && mkdir part && echo two >part/file && git add part && git commit -qm part'
+    run sandboxed ann --workspace "$(ws ann)/part" --cwd "$(ws ann)/part" -- sh -c '
+        git log --oneline | wc -l; git show HEAD:./file; echo three >file; git diff --stat | tail -n 1; git add file; git commit -qm x; echo evil >../.git/HEAD; true'
+    [ "${lines[0]}" = 2 ]
+    [ "${lines[1]}" = two ]
+    [[ ${lines[2]} == *"1 file changed"* ]]
+    [[ $output == *"Read-only file system"* ]]
+    [ "$(ann 'git -C ws log --oneline | wc -l')" = 2 ]
+    [ "$(cat "$(ws ann)/.git/HEAD")" = "ref: refs/heads/main" ]
+}
+
+# ---- linked worktrees ----
+
+linked() { # linked USER COMMAND...: confined, in a linked worktree
+    local user=$1
+    shift
+    sandboxed $user --workspace "$base/home/$user/linked" --cwd "$base/home/$user/linked" -- "$@"
+}
+
+with_linked() { # with_linked USER: a packed branch in the repository, and a linked worktree
+    git_init $1
+    as $1 sh -c 'cd "$0" && git branch packed && git pack-refs --all && git worktree add -q ../linked' "$(ws $1)"
+}
+
+# Not everything that kernels do: one before 5.19 cannot show calls so that no signal disturbs it.
+needs_listener() { # needs_listener USER
+    as $1 "$qsandbox" --root "$base/root" inspect --json --workspace "$base/home/$1/linked" --cwd "$base/home/$1/linked" >"$base/inspect"
+    jq -e 'any(.writable[]; .path | endswith("/packed-refs"))' "$base/inspect" >/dev/null || skip "this kernel has no WAIT_KILLABLE_RECV"
+}
+
+@test "in a linked worktree branches are deleted, references packed, objects collected" {
+    for user in root ann; do
+        with_linked $user
+        needs_listener $user
+        run linked $user sh -ec 'git branch loose; git commit -q --allow-empty -m x; git branch -D loose packed; git pack-refs --all; git tag v; git tag -d v
+            echo 1 >s; git add s; git stash -q; git stash pop -q; git commit -qm s; git checkout -q -b topic HEAD~1; git commit -q --allow-empty -m y; git rebase -q linked
+            git cherry-pick --allow-empty linked~1; git gc; git fsck; git branch --list'
+        echo "$output"
+        [ "$status" -eq 0 ]
+        [[ $output == *topic && $output != *"packed-refs.lock"* ]]
+        common=$(ws $user)/.git
+        [ -z "$(ls "$common" | grep -E 'lock|\.new|gc\.pid')" ]
+        grep -q refs/heads/topic "$common/packed-refs"
+        refute grep -q refs/heads/packed "$common/packed-refs"
+        as $user git -C "$(ws $user)" fsck
+    done
+}
+
+@test "in a linked worktree nothing else of the common directory can be written" {
+    for user in root ann; do
+        with_linked $user
+        needs_listener $user
+        cat >"$base/attack.py" <<'P'
+import errno, os, sys
+common = sys.argv[1]
+at = lambda name: os.path.join(common, name)
+E = os.O_CREAT | os.O_EXCL | os.O_RDWR
+def attempt(what, *args, **more):
+    try:
+        r = what(*args, **more)
+        print("DONE", what.__name__, *args)
+        return r
+    except OSError as e:
+        print(errno.errorcode[e.errno])
+for name in ["commondir", "config.worktree", "config.lock", "packed-refs.locked", "index.lock", "gc.pid", "packed-refs", "worktrees/packed-refs.lock", "hooks/packed-refs.lock"]:
+    attempt(os.open, at(name), E)
+attempt(os.open, at("packed-refs.lock"), os.O_CREAT | os.O_RDWR)   # not exclusive
+attempt(os.mkdir, at("packed-refs.lock"))
+attempt(os.symlink, "/etc", at("packed-refs.lock"))
+attempt(os.link, at("config"), at("packed-refs.lock"))
+attempt(os.unlink, at("packed-refs"))
+attempt(os.rename, at("config"), at("packed-refs.new"))
+# Made by the rules, they lead nowhere else.
+fd = os.open(at("packed-refs.new"), E, 0o6777)
+assert os.fstat(fd).st_mode & 0o7111 == 0
+for to in ["commondir", "config", "HEAD", "packed-refs.lock", "hooks/pre-commit", "objects/x"]:
+    attempt(os.rename, at("packed-refs.new"), at(to))
+attempt(os.link, at("packed-refs.new"), at("commondir"))
+attempt(os.link, "/proc/self/fd/%d" % fd, at("commondir"), follow_symlinks=True)
+attempt(os.link, "/proc/self/fd/%d" % fd, "own", follow_symlinks=True)
+os.unlink(at("packed-refs.new"))
+lock = os.open(at("HEAD.lock"), E)
+attempt(os.rename, at("HEAD.lock"), at("HEAD"))
+here = os.open(common, os.O_PATH)
+os.unlink("HEAD.lock", dir_fd=here)
+os.close(os.open("packed-refs.lock", E, dir_fd=here))       # by descriptor
+os.chdir(common)
+os.unlink("./packed-refs.lock")                             # by a relative name
+# No descriptor is left for the new file: nothing is left either.
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (lock + 2, lock + 2))
+attempt(os.open, at("packed-refs.lock"), E)
+attempt(os.open, at("packed-refs.lock"), E)
+P
+        before=$(ls -lA --time-style=+ "$(ws $user)/.git"; cat "$(ws $user)/.git/config")
+        run linked $user python3 "$base/attack.py" "$(ws $user)/.git"
+        echo "$output"
+        [ "$status" -eq 0 ]
+        refute grep DONE <<<"$output"
+        [ "$(grep -c EROFS <<<"$output")" -ge 15 ]
+        [ "${lines[-1]}" = EMFILE ]
+        [ "$(ls -lA --time-style=+ "$(ws $user)/.git"; cat "$(ws $user)/.git/config")" = "$before" ]
+    done
+}
+
+@test "a lock that git on the host holds is respected, and not removed" {
+    with_linked ann
+    needs_listener ann
+    ann 'echo host >ws/.git/packed-refs.lock'
+    run linked ann sh -c 'git -c core.packedRefsTimeout=0 branch -D packed; rm -f "$0/packed-refs.lock"; mv "$0/packed-refs.lock" "$0/packed-refs"; echo evil >"$0/packed-refs.lock"' "$(ws ann)/.git"
+    [[ $output == *"File exists"* ]]
+    [ "$(cat "$(ws ann)/.git/packed-refs.lock")" = host ]
+    ann 'rm ws/.git/packed-refs.lock && git -C ws branch --list packed | grep packed'
+}
+
+@test "many at once, and signals, do not disturb a linked worktree's git" {
+    with_linked ann
+    needs_listener ann
+    run linked ann sh -c 'for i in 1 2 3 4 5 6 7 8; do (for j in 1 2 3 4 5; do git branch b$i-$j && git branch -qD b$i-$j 2>/dev/null || echo FAILED; done) & done
+        python3 -c "
+import os, signal, threading
+signal.signal(signal.SIGALRM, lambda *a: None)
+signal.siginterrupt(signal.SIGALRM, False)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+common = os.popen(\"git rev-parse --git-common-dir\").read().strip()
+for i in range(300):
+    os.close(os.open(common + \"/gc.pid.lock\", os.O_CREAT | os.O_EXCL | os.O_RDWR))
+    os.rename(common + \"/gc.pid.lock\", common + \"/gc.pid\")
+    os.unlink(common + \"/gc.pid\")
+signal.setitimer(signal.ITIMER_REAL, 0)" || echo FAILED
+        wait; git branch --list "b*"; ls $(git rev-parse --git-common-dir)'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output != *FAILED* && $output != *"b1-"* && $output != *Traceback* ]]
+    [[ $output != *gc.pid* && $output != *packed-refs.* ]]
+}
+
 # ---- the sweep ----
 
 @test "new repositories in the workspace are reported and stay" {

@@ -113,6 +113,41 @@ static void a_root_inside_a_protected_path_wins_there(void **state)
     assert_true(root->inner);
 }
 
+static void a_directory_on_the_way_to_a_guard_is_pinned(void **state)
+{
+    struct scene *scene = *state;
+    fixture_add(&scene->facts.roots[0].pinned, "/home/ann/work/conf", PATH_DIR);
+    fixture_add(&scene->facts.roots[0].guarded, "/home/ann/work/conf/file", PATH_FILE);
+    fixture_add(&scene->facts.roots[0].git.pinned, "/home/ann/work/.git/modules", PATH_DIR);
+    fixture_add(&scene->facts.roots[0].git.copied, "/home/ann/work/.git/modules/config", PATH_FILE);
+    assert_int_equal(make(scene), QS_OK);
+    assert_int_equal(find(&scene->plan, "/home/ann/work/conf")->kind, MOUNT_PIN);
+    assert_int_equal(find(&scene->plan, "/home/ann/work/conf/file")->kind, MOUNT_READ_ONLY);
+    assert_int_equal(find(&scene->plan, "/home/ann/work/.git/modules")->kind, MOUNT_PIN);
+    const struct plan_mount *copy = find(&scene->plan, "/home/ann/work/.git/modules/config");
+    assert_int_equal(copy->kind, MOUNT_COPY);
+    assert_true(copy->inner);
+}
+
+static void names_of_a_common_directory_are_granted_where_the_kernel_can_show_calls(void **state)
+{
+    struct scene *scene = *state;
+    scene->facts.roots[0].git.common = fixture_fact("/home/ann/main/.git", PATH_DIR);
+    assert_int_equal(make(scene), QS_OK);
+    assert_int_equal(scene->plan.ref_dir_count, 0);
+    plan_release(&scene->plan);
+    scene->facts.has_listener = true;
+    assert_int_equal(make(scene), QS_OK);
+    assert_int_equal(scene->plan.ref_dir_count, 1);
+    assert_string_equal(scene->plan.ref_dirs[0].path, "/home/ann/main/.git");
+    assert_int_equal(scene->plan.ref_dirs[0].ino, scene->facts.roots[0].git.common.ino);
+    assert_null(find(&scene->plan, "/home/ann/main/.git"));
+    plan_release(&scene->plan);
+    scene->policy.filesystem = QS_FS_READ_ONLY;
+    assert_int_equal(make(scene), QS_OK);
+    assert_int_equal(scene->plan.ref_dir_count, 0);
+}
+
 static void a_guard_outside_every_root_is_dropped(void **state)
 {
     struct scene *scene = *state;
@@ -346,6 +381,8 @@ int main(void)
         TEST(a_parent_comes_before_what_is_below_it),
         TEST(a_root_inside_a_root_adds_nothing),
         TEST(a_root_inside_a_protected_path_wins_there),
+        TEST(a_directory_on_the_way_to_a_guard_is_pinned),
+        TEST(names_of_a_common_directory_are_granted_where_the_kernel_can_show_calls),
         TEST(a_guard_outside_every_root_is_dropped),
         TEST(a_hidden_file_in_the_workspace_stays_hidden),
         TEST(of_two_for_one_place_the_stronger_holds),

@@ -22,6 +22,8 @@ static void encode(struct buf *out)
     fixture_facts(&facts);
     buf_add_str(&filter, "12345678");
     assert_int_equal(plan_make(&policy, &facts, WITHOUT(WALL), &plan, NULL), QS_OK);
+    plan.ref_dirs[0] = (struct plan_ref_dir){.path = "/x", .fd = 9, .dev = 4, .ino = 5};
+    plan.ref_dir_count = 1;
     assert_int_equal(spec_encode(&plan, true, argv, &filter, out, NULL), QS_OK);
     buf_release(&filter);
     plan_release(&plan);
@@ -53,6 +55,10 @@ static void what_goes_in_comes_out(void **state)
     assert_true(spec.terminal);
     assert_int_equal(spec.filter_len, 8);
     assert_memory_equal(spec.filter, "12345678", 8);
+    assert_int_equal(spec.ref_dir_count, 1);
+    assert_int_equal(spec.ref_dirs[0].fd, 9);
+    assert_int_equal(spec.ref_dirs[0].dev, 4);
+    assert_int_equal(spec.ref_dirs[0].ino, 5);
     assert_int_equal(spec.mount_count, 7);
     assert_string_equal(spec.mounts[0].dest, "/etc/qsettings");
     assert_int_equal(spec.mounts[0].kind, MOUNT_HIDDEN);

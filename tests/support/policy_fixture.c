@@ -65,7 +65,7 @@ struct root_fact *fixture_root(struct host_facts *facts, const char *path)
     if (!facts->roots)
         abort();
     struct root_fact *root = &facts->roots[facts->root_count++];
-    *root = (struct root_fact){.place = fixture_fact(path, PATH_DIR), .git.dot_git.fd = -1};
+    *root = (struct root_fact){.place = fixture_fact(path, PATH_DIR), .git = {.dot_git.fd = -1, .common.fd = -1}};
     return root;
 }
 
@@ -117,9 +117,13 @@ void fixture_facts_release(struct host_facts *facts)
     for (size_t i = 0; i < facts->root_count; i++) {
         forget(&facts->roots[i].place);
         forget(&facts->roots[i].git.dot_git);
+        forget(&facts->roots[i].git.common);
         forget_all(&facts->roots[i].git.guarded);
+        forget_all(&facts->roots[i].git.copied);
+        forget_all(&facts->roots[i].git.pinned);
         forget_all(&facts->roots[i].git.writable);
         forget_all(&facts->roots[i].guarded);
+        forget_all(&facts->roots[i].pinned);
     }
     forget_all(&facts->hidden);
     forget_all(&facts->stores);
