@@ -66,6 +66,29 @@ until_unconfined() {
     jq -e '.unconfined == 0 and .refused == 0 and .confined == 3000' <<<"$output"
 }
 
+# Each start is a whole `qsandbox run`, whose command tries to write outside; a thousand, with two writers saving policies.
+@test "no_session_of_1000_started_through_qsandbox_is_unconfined_or_refused" {
+    [ "$(id -u)" -eq 0 ] || unshare -U true || skip "needs user namespaces"
+    local starts=1000
+    [[ $QS_BUILD == */build ]] || starts=100
+    run -0 --separate-stderr "$qstress" sessions --backend qsettings --reader sandbox --starts "$starts" --writers 2 --json
+    echo "$output"
+    jq -e ".unconfined == 0 and .refused == 0 and .confined == $starts and .saves > 0 and .errors == 0" <<<"$output"
+}
+
+@test "an_executor_that_runs_unconfined_now_and_then_is_caught" {
+    cat >executor <<'EXECUTOR'
+#!/bin/bash
+until [ "$1" = -- ]; do shift; done
+shift
+((RANDOM % 10)) && exit 43 # as a confined probe ends
+exec "$@"
+EXECUTOR
+    chmod 755 executor
+    run -1 --separate-stderr "$qstress" sessions --reader sandbox --qsandbox "$dir/executor" --starts 200 --json
+    jq -e '.unconfined > 0 and .unconfined < 200 and .confined + .unconfined == 200' <<<"$output"
+}
+
 @test "the_result_as_json_has_exactly_the_documented_fields" {
     run -0 --separate-stderr "$qstress" sessions --backend copy-backup --starts 100 --seed 9 --json
     jq -e 'keys == (["backend","reader","starts","starters","writers","seed","saves","confined","refused","unconfined",
