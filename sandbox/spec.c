@@ -14,10 +14,12 @@ enum spec_flag {
     SPEC_TERMINAL = 1,
     SPEC_SCOPE_ABSTRACT = 2,
     SPEC_VAR_TMP = 4,
+    SPEC_FLAGS = 7, /* all there are */
 };
 enum spec_mount_flag {
     SPEC_INNER = 1,
     SPEC_DIRECTORY = 2,
+    SPEC_MOUNT_FLAGS = 3,
 };
 
 /* With its final zero byte, so that the decoder can point into the message. */
@@ -122,7 +124,7 @@ static void take_mounts(struct cursor *cursor, struct spec *spec)
     for (; spec->mount_count < count; spec->mount_count++) {
         struct spec_mount *mount = &spec->mounts[spec->mount_count];
         uint8_t kind = cursor_u8(cursor), flags = cursor_u8(cursor);
-        if (kind > MOUNT_HIDDEN)
+        if (kind > MOUNT_HIDDEN || (flags & ~SPEC_MOUNT_FLAGS) != 0)
             cursor->failed = true;
         mount->kind = (enum mount_kind)kind;
         mount->inner = (flags & SPEC_INNER) != 0;
@@ -168,6 +170,8 @@ static void take_all(struct cursor *cursor, struct spec *spec)
     spec->scope_abstract = (flags & SPEC_SCOPE_ABSTRACT) != 0;
     spec->private_var_tmp = (flags & SPEC_VAR_TMP) != 0;
     spec->without = cursor_u32(cursor);
+    if ((flags & ~(unsigned)SPEC_FLAGS) != 0 || spec->without >> BARRIER_COUNT != 0)
+        cursor->failed = true;
     spec->landlock_abi = (int)cursor_u32(cursor);
     spec->cpu_seconds = cursor_u64(cursor);
     spec->memory_bytes = cursor_u64(cursor);
