@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal: appending, and checking its chain. */
+/* The journal: opening and appending. */
 #include "sandbox/audit.h"
+
+#include "sandbox/audit_chain.h"
 
 #include "store/buf.h"
 #include "store/cleanup.h"
-#include "store/digest.h"
 #include "store/os.h"
 #include "store/value.h"
 
@@ -17,8 +18,6 @@
 
 #define LOCK_WAIT_MS 10000
 #define LOCK_STEP_MS 2
-
-static const char no_record[] = ""; /* the digest of nothing begins the chain */
 
 void audit_close(struct audit *audit)
 {
@@ -54,62 +53,6 @@ enum qs_status audit_open(const struct state_place *place, struct audit *ret_aud
     return QS_OK;
 }
 
-/* ---- the last line ---- */
-
-struct tail {
-    off_t end;  /* after the last whole line */
-    off_t size; /* of the file; more than end where a line is unfinished */
-    uint64_t number;
-    char digest[DIGEST_TEXT_BYTES];
-};
-
-static void digest_text(const void *line, size_t len, char text[DIGEST_TEXT_BYTES])
-{
-    uint8_t digest[QS_DIGEST_BYTES];
-    digest_of(line, len, digest);
-    digest_format(digest, text);
-}
-
-static enum qs_status number_of(const char *line, size_t len, uint64_t *ret_number, struct qs_error *err)
-{
-    AUTO(value_release) json_t *record = NULL;
-    if (value_decode(line, len, &record, NULL) != QS_OK || !json_is_integer(json_object_get(record, "number")))
-        return error_set(err, QS_DAMAGED, "the journal's last line is no record");
-    *ret_number = (uint64_t)json_integer_value(json_object_get(record, "number"));
-    return QS_OK;
-}
-
-static enum qs_status read_tail(int fd, struct tail *ret_tail, struct qs_error *err)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return error_sys(err, QS_IO, errno, "cannot look at the journal");
-    struct tail tail = {.size = st.st_size};
-    digest_text(no_record, 0, tail.digest);
-    size_t want = (size_t)st.st_size < 2 * AUDIT_RECORD_MAX_BYTES ? (size_t)st.st_size : 2 * AUDIT_RECORD_MAX_BYTES;
-    size_t piece = want < 8192 ? want : 8192;
-    for (;;) { /* a small piece first: records are short */
-        AUTO_FREE char *text = malloc(piece + 1);
-        if (!text || os_pread_full(fd, text, piece, st.st_size - (off_t)piece) != (ssize_t)piece)
-            return error_sys(err, QS_IO, text ? errno : ENOMEM, "cannot read the journal's end");
-        char *last = memrchr(text, '\n', piece);
-        char *before = last ? memrchr(text, '\n', (size_t)(last - text)) : NULL;
-        bool whole = piece == (size_t)st.st_size;
-        if ((last && before) || whole) {
-            tail.end = last ? st.st_size - (off_t)piece + (last - text) + 1 : 0;
-            const char *line = before ? before + 1 : text;
-            *ret_tail = tail;
-            if (!last)
-                return QS_OK;
-            digest_text(line, (size_t)(last - line), ret_tail->digest);
-            return number_of(line, (size_t)(last - line), &ret_tail->number, err);
-        }
-        if (piece == want)
-            return error_set(err, QS_DAMAGED, "the journal's last line is longer than a record may be");
-        piece = want;
-    }
-}
-
 /* ---- appending ---- */
 
 static enum qs_status lock_journal(int fd, struct qs_error *err)
@@ -141,7 +84,7 @@ static void time_text(char text[40])
     (void)snprintf(text + len, 40 - len, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-static bool add_chain(const struct audit *audit, const char *type, const struct tail *tail, json_t *fields)
+static bool add_chain(const struct audit *audit, const char *type, const struct audit_tail *tail, json_t *fields)
 {
     char now[40];
     time_text(now);
@@ -158,9 +101,9 @@ static bool add_chain(const struct audit *audit, const char *type, const struct 
 static enum qs_status append_locked(struct audit *audit, const char *type, json_t *fields, bool durable,
                                     struct qs_error *err)
 {
-    struct tail tail = {0};
+    struct audit_tail tail = {0};
     AUTO(buf_release) struct buf line = {0};
-    enum qs_status status = read_tail(audit->fd, &tail, err);
+    enum qs_status status = audit_tail(audit->fd, &tail, err);
     if (status != QS_OK)
         return status;
     if (!add_chain(audit, type, &tail, fields))
@@ -191,55 +134,4 @@ enum qs_status audit_append(struct audit *audit, const char *type, json_t *field
     status = append_locked(audit, type, fields, durable, err);
     unlock_journal(audit->fd);
     return status;
-}
-
-/* ---- reading ---- */
-
-static void release_file(FILE **file)
-{
-    if (*file)
-        (void)fclose(*file);
-}
-
-static bool in_chain(const json_t *record, const char *previous, uint64_t number)
-{
-    const char *text = json_string_value(json_object_get(record, "previous"));
-    const json_t *count = json_object_get(record, "number");
-    return text && strcmp(text, previous) == 0 && json_is_integer(count) &&
-           (uint64_t)json_integer_value(count) == number;
-}
-
-enum qs_status audit_read(int fd, void (*each)(void *context, const char *line, size_t len, const json_t *record),
-                          void *context, struct audit_check *ret_check, struct qs_error *err)
-{
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    AUTO(release_file) FILE *file = copy < 0 ? NULL : fdopen(copy, "r");
-    AUTO_FREE char *line = NULL;
-    size_t size = 0;
-    ssize_t len;
-    char previous[DIGEST_TEXT_BYTES];
-    *ret_check = (struct audit_check){0};
-    if (!file || fseek(file, 0, SEEK_SET) != 0)
-        return error_sys(err, QS_IO, errno, "cannot read the journal");
-    digest_text(no_record, 0, previous);
-    while ((len = getline(&line, &size, file)) > 0) {
-        if (line[len - 1] != '\n') {
-            ret_check->torn = true;
-            break;
-        }
-        len--;
-        AUTO(value_release) json_t *record = NULL;
-        bool good = value_decode(line, (size_t)len, &record, NULL) == QS_OK &&
-                    in_chain(record, previous, ret_check->records + 1);
-        if (!good) {
-            ret_check->bad_line = ret_check->records + 1;
-            return error_set(err, QS_DAMAGED, "the journal's chain breaks at line %llu",
-                             (unsigned long long)ret_check->bad_line);
-        }
-        digest_text(line, (size_t)len, previous);
-        ret_check->records++;
-        if (each)
-            each(context, line, (size_t)len, record);
-    }
-    return ferror(file) ? error_sys(err, QS_IO, errno, "cannot read the journal") : QS_OK;
 }

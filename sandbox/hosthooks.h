@@ -3,15 +3,16 @@
 #ifndef SANDBOX_HOSTHOOKS_H
 #define SANDBOX_HOSTHOOKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
- * Calls visit for each "key = value" of the text. section is what stands between the brackets, without blanks at its
- * ends (`core`, `submodule "x"`); value is unquoted, without a comment. Pure. Files that it includes are not read, and
- * continued lines are taken as they begin. Without memory nothing is visited.
+ * Calls visit for each key of the text, as git(1) reads it. section is in lower case but for a quoted part
+ * (`core`, `submodule "x"`), key in lower case, value unquoted; a key without a value has "true". Pure. Files that it
+ * includes are not read. False where git would refuse the file from there on, and without memory.
  */
 typedef void config_visit(void *context, const char *section, const char *key, const char *value);
-void config_each(const char *text, config_visit *visit, void *context);
+bool config_each(const char *text, config_visit *visit, void *context);
 
 /* The last core.KEY of the text, as a heap string; NULL where there is none or without memory. */
 char *core_value_of(const char *text, const char *key);
