@@ -183,10 +183,14 @@ static void read_name(struct verdict *verdict, const char *dir, const char *name
         return;
     if (!verdict->changed)
         verdict->changed = strdup(name);
-    AUTO_FREE char *text = strncmp(name, "config", 6) == 0 ? read_text(path, HOOKS_CONFIG_MAX_BYTES) : NULL;
+    if (strncmp(name, "config", 6) != 0)
+        return;
+    AUTO_FREE char *text = read_text(path, HOOKS_CONFIG_MAX_BYTES);
     struct reading reading = {.verdict = verdict, .dir = dir};
-    if (text)
-        config_each(text, read_key, &reading);
+    /* git may refuse it today; another reader may not. */
+    if ((!text || !config_each(text, read_key, &reading)) && !verdict->leads &&
+        asprintf(&verdict->leads, "a %s that cannot be read", name) < 0)
+        verdict->leads = NULL;
 }
 
 /* Links in a git directory by which git would write or read elsewhere. */

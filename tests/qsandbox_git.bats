@@ -287,17 +287,19 @@ signal.setitimer(signal.ITIMER_REAL, 0)" || echo FAILED
             git -C tree config core.worktree /etc; git -C hooks config core.hooksPath ~/hooks; git -C include config include.path "~/evil"
             git -C inside config core.hooksPath ../hooks; git -C inside config include.path ../../evil
             rm -r objects/.git/objects; ln -s $out/.git/objects objects/.git/objects; mv config/.git/config kept; ln -s $out/.git/config config/.git/config
+            for name in broken bom; do git init -q $name; done
+            printf "[core\n" >>broken/.git/config; printf "\357\273\277[core]\n\tworktree = /e\\\ntc\n" >bom/.git/config
             echo $out/.git >common-of/.git/commondir; exit 3' 3>"$base/status"
         echo "$output"
         [ "$status" -eq 3 ]
-        for name in pointer link absent tree hooks include config objects common-of; do
+        for name in pointer link absent tree hooks include config objects common-of broken bom; do
             [[ $output == *"$(ws $user)/$name/.git was made during a run, leads out of the workspace ("*"), and was moved to "* ]]
             [ ! -e "$(ws $user)/$name/.git" ]
             [ ! -L "$(ws $user)/$name/.git" ]
         done
         [ -d "$(ws $user)/inside/.git" ]
         [ -d "$base/home/$user/outside/.git/objects" ]
-        jq -e '(.violations | length == 9) and (.notices | length == 1)' "$base/status"
+        jq -e '(.violations | length == 11) and (.notices | length == 1)' "$base/status"
         rm -rf "$base/root/sandbox/quarantine" "$base/home/ann/.local"
     done
 }
