@@ -4,7 +4,7 @@
 
 #include "sandbox/audit.h"
 #include "sandbox/battery_inside.h"
-#include "sandbox/probe.h"
+#include "sandbox/run_try.h"
 #include "store/cleanup.h"
 #include "store/os.h"
 
@@ -228,7 +228,7 @@ static enum qs_status choose_program(const struct stage *stage, char **ret_path,
 
 /* ---- the run ---- */
 
-/* As `run` does where this bubblewrap cannot bind by descriptor. */
+/* As `run` does it. */
 static enum qs_status run_probe(struct stage *stage, struct run_result *result, struct qs_error *err)
 {
     char kind[16];
@@ -238,18 +238,7 @@ static enum qs_status run_probe(struct stage *stage, struct run_result *result, 
     char *argv[] = {program, (char *)"--battery", kind, NULL};
     struct run_request request = {.plan = &stage->context.plan, .env = &stage->context.env, .argv = argv};
     if (status == QS_OK)
-        status = probe_bwrap(PROBE_BWRAP, err);
-    if (status == QS_OK)
-        status = run_plan(&request, result, err);
-    if (result->bwrap_failed && !probe_bind_fd(PROBE_BWRAP)) {
-        request.by_name = true;
-        status = run_plan(&request, result, err);
-    }
-    if (result->bwrap_failed) {
-        char text[QS_ERROR_TEXT_BYTES];
-        (void)snprintf(text, sizeof text, "%s", err->message);
-        status = probe_explain(PROBE_BWRAP, result->bwrap_status, text, err);
-    }
+        status = run_try(&request, &stage->context.facts, result, err);
     if (status == QS_OK && result->not_run)
         status =
             error_set(err, QS_USAGE, "%s cannot be executed inside: %s", argv[0], strerrordesc_np(result->not_run));

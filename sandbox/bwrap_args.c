@@ -37,7 +37,8 @@ static void namespaces(const struct plan *plan, struct buf *out)
           "CAP_SETPCAP", NULL);
 }
 
-static void bind(bool use_fds, const char *by_fd, const char *by_name, int fd, const char *dest, struct buf *out)
+static void bind(bool use_fds, const char *by_fd, const char *by_name, int fd, const char *source, const char *dest,
+                 struct buf *out)
 {
     if (use_fds && fd >= 0 && by_fd) {
         words(out, by_fd, NULL);
@@ -45,7 +46,7 @@ static void bind(bool use_fds, const char *by_fd, const char *by_name, int fd, c
         buf_add_u8(out, 0);
         words(out, dest, NULL);
     } else {
-        words(out, by_name, dest, dest, NULL);
+        words(out, by_name, source, dest, NULL);
     }
 }
 
@@ -58,7 +59,7 @@ static void devices(const struct plan *plan, bool use_fds, struct buf *out)
     words(out, "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", NULL);
     for (size_t i = 0; i < plan->count; i++)
         if (plan->mounts[i].kind == MOUNT_DEVICE)
-            bind(use_fds, NULL, "--dev-bind", -1, plan->mounts[i].dest, out);
+            bind(use_fds, NULL, "--dev-bind", -1, plan->mounts[i].dest, plan->mounts[i].dest, out);
     words(out, "--remount-ro", "/dev", NULL);
 }
 
@@ -70,13 +71,9 @@ static void private_places(const struct plan *plan, bool use_fds, struct buf *ou
     if (plan->private_run)
         words(out, "--perms", "0755", "--tmpfs", "/run", NULL);
     if (plan->resolv)
-        bind(use_fds, "--ro-bind-fd", "--ro-bind", plan->resolv_fd, plan->resolv, out);
-    if (plan->caches_shown) {
-        words(out, "--bind-fd", NULL);
-        buf_printf(out, "%d", plan->caches_fd);
-        buf_add_u8(out, 0);
-        words(out, CACHE_MOUNT, NULL);
-    }
+        bind(use_fds, "--ro-bind-fd", "--ro-bind", plan->resolv_fd, plan->resolv, plan->resolv, out);
+    if (plan->caches_shown)
+        bind(use_fds, "--bind-fd", "--bind", plan->caches_fd, plan->caches, CACHE_MOUNT, out);
 }
 
 static void outer_mounts(const struct plan *plan, bool use_fds, struct buf *out)
@@ -89,10 +86,10 @@ static void outer_mounts(const struct plan *plan, bool use_fds, struct buf *out)
         case MOUNT_CACHE:
         case MOUNT_WRITABLE:
         case MOUNT_SOCKET:
-            bind(use_fds, "--bind-fd", "--bind", mount->fd, mount->dest, out);
+            bind(use_fds, "--bind-fd", "--bind", mount->fd, mount->source, mount->dest, out);
             break;
         case MOUNT_BACK:
-            bind(use_fds, "--ro-bind-fd", "--ro-bind", mount->fd, mount->dest, out);
+            bind(use_fds, "--ro-bind-fd", "--ro-bind", mount->fd, mount->source, mount->dest, out);
             break;
         case MOUNT_DEVICE: /* placed with /dev */
         case MOUNT_PIN:    /* these are always inner */
@@ -106,8 +103,6 @@ static void outer_mounts(const struct plan *plan, bool use_fds, struct buf *out)
 
 enum qs_status bwrap_args(const struct plan *plan, bool use_fds, struct buf *out, struct qs_error *err)
 {
-    if (plan->caches_shown && !use_fds) /* their source has another name than their destination */
-        return error_set(err, QS_INVALID, "this bubblewrap has no --bind-fd, which executor.caches: private needs");
     namespaces(plan, out);
     words(out, without(plan, WITHOUT(READ_ONLY)) ? "--bind" : "--ro-bind", "/", "/", NULL);
     devices(plan, use_fds, out);

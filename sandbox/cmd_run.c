@@ -3,8 +3,8 @@
 #include "sandbox/sandbox.h"
 
 #include "sandbox/audit.h"
-#include "sandbox/probe.h"
 #include "sandbox/record.h"
+#include "sandbox/run_try.h"
 #include "store/cleanup.h"
 #include "store/value.h"
 
@@ -56,16 +56,6 @@ static void record_last(struct attempt *attempt, const struct qs_error *why)
         (void)report_error(&err, 0);
 }
 
-/* Roots that were reached through a link cannot be bound by name alone. */
-static enum qs_status check_by_name(const struct host_facts *facts, struct qs_error *err)
-{
-    for (size_t i = 0; i < facts->root_count; i++)
-        if (facts->roots[i].place.link_count)
-            return error_set(err, QS_INVALID, "%s is reached through a link, and this bubblewrap has no --bind-fd",
-                             facts->roots[i].place.given);
-    return QS_OK;
-}
-
 static enum qs_status run_it(struct attempt *attempt, struct qs_error *err)
 {
     struct run_request request = {.plan = &attempt->context.plan,
@@ -74,24 +64,8 @@ static enum qs_status run_it(struct attempt *attempt, struct qs_error *err)
                                   .session = attempt->context.in_session ? &attempt->context.session : NULL,
                                   .before_start = record_first,
                                   .context = attempt};
-    enum qs_status status = probe_bwrap(PROBE_BWRAP, err);
-    if (status == QS_OK)
-        status = context_take_share(&attempt->context, err);
-    if (status == QS_OK)
-        status = run_plan(&request, &attempt->result, err);
-    if (!attempt->result.bwrap_failed)
-        return status;
-    /* Only now is it worth a look what this bubblewrap can do: when all is well, no probe costs a start. */
-    char text[QS_ERROR_TEXT_BYTES];
-    (void)snprintf(text, sizeof text, "%s", err->message);
-    if (probe_bind_fd(PROBE_BWRAP))
-        return probe_explain(PROBE_BWRAP, attempt->result.bwrap_status, text, err);
-    request.by_name = true;
-    status = check_by_name(&attempt->context.facts, err);
-    if (status == QS_OK)
-        status = run_plan(&request, &attempt->result, err);
-    (void)snprintf(text, sizeof text, "%s", err->message);
-    return attempt->result.bwrap_failed ? probe_explain(PROBE_BWRAP, attempt->result.bwrap_status, text, err) : status;
+    enum qs_status status = context_take_share(&attempt->context, err);
+    return status == QS_OK ? run_try(&request, &attempt->context.facts, &attempt->result, err) : status;
 }
 
 static const char *policy_scope(const struct qs_policy_result *result)

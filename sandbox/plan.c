@@ -71,6 +71,7 @@ static enum qs_status add(struct gather *gather, enum mount_kind kind, const str
     plan->mounts[plan->count++] = (struct plan_mount){.kind = kind,
                                                       .directory = at->kind == PATH_DIR,
                                                       .dest = at->path,
+                                                      .source = source->path,
                                                       .fd = source->fd,
                                                       .dev = source->dev,
                                                       .ino = source->ino,
@@ -141,6 +142,7 @@ static enum qs_status add_caches(struct gather *gather, const struct host_facts 
             status = add(gather, MOUNT_CACHE, &cache->place, &cache->source, "executor.caches", err);
     }
     plan->caches_shown = facts->cache_base.kind == PATH_DIR;
+    plan->caches = facts->cache_base.path;
     plan->caches_fd = plan->caches_shown ? facts->cache_base.fd : -1;
     return status;
 }

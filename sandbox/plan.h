@@ -40,6 +40,7 @@ struct plan_mount {
     bool inner; /* placed by the shim */
     bool directory;
     const char *dest;   /* borrowed from the facts */
+    const char *source; /* likewise; outer: what is bound there, where that must be told by name */
     int fd;             /* outer: the source, an O_PATH descriptor of the facts; -1: by name */
     uint64_t dev, ino;  /* what must be there: the source; of a mask, what it covers */
     const char *reason; /* static, for people */
@@ -92,7 +93,8 @@ struct plan {
     bool writable; /* workspace-write */
     bool network_closed;
     bool private_var_tmp, private_run;
-    bool caches_shown; /* the private caches appear at CACHE_MOUNT */
+    bool caches_shown;  /* the private caches appear at CACHE_MOUNT */
+    const char *caches; /* their directory */
     int caches_fd;
     bool scope_abstract; /* Landlock keeps abstract sockets of the host out of reach */
     enum qs_unix_sockets unix_sockets;
