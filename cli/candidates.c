@@ -11,56 +11,79 @@
 
 #define GENERATIONS_OFFERED 30
 
-void complete_offer(struct cli *cli, const char *word, const char *candidate, const char *description)
+/* Is this text a key of the schema's own? */
+static bool in_schema(const char *text)
 {
-    if (strncmp(candidate, word, strlen(word)) != 0)
-        return;
-    buf_add_str(&cli->out, candidate);
-    if (description && description[0])
-        buf_printf(&cli->out, "\t%.*s", (int)strcspn(description, "\n"), description);
-    buf_add_char(&cli->out, '\n');
+    size_t count = 0;
+    const struct schema_entry *table = schema_table(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(table[i].path, text) == 0)
+            return true;
+    return false;
 }
 
-static void offer_words(struct cli *cli, const char *word, const char *const *words)
+static void offer_leaves(const struct completion *to, const char *document, size_t len, bool schema_too)
 {
-    for (; *words; words++)
-        complete_offer(cli, word, *words, NULL);
-}
-
-/* Live keys; where the store cannot be read there are none, and completion says nothing. */
-static void offer_live_keys(struct cli *cli, struct cli *at, const char *word)
-{
-    struct cli_view view AUTO(cli_view_release) = {0};
     struct leaves leaves AUTO(leaves_release) = {0};
-    json_t *document AUTO(value_release) = NULL;
-    char *text AUTO_FREE = NULL;
+    json_t *value AUTO(value_release) = NULL;
     char path[QS_KEY_TEXT_BYTES];
-    size_t len = 0;
-    at->home_noted = true;
-    if (cli_view_open(at, &view, NULL) != QS_OK || cli_view_json(&view, NULL, &text, &len, NULL) != QS_OK ||
-        value_decode(text, len, &document, NULL) != QS_OK ||
-        leaves_from_value(document, NULL, NULL, &leaves, NULL) != QS_OK)
+    if (value_decode(document, len, &value, NULL) != QS_OK ||
+        leaves_from_value(value, NULL, NULL, &leaves, NULL) != QS_OK)
         return;
     for (size_t i = 0; i < leaves.count; i++) {
         const struct qs_bytes *key = &leaves.items[i].key;
-        complete_offer(cli, word, qs_key_format(key->data, key->len, path, sizeof path), NULL);
+        qs_key_format(key->data, key->len, path, sizeof path);
+        if (schema_too || !in_schema(path))
+            completion_offer(to, path, NULL);
     }
 }
 
-static void offer_schema_keys(struct cli *cli, const char *word)
+/* The keys that are set, but not those of the schema, which come with their description. Where the store cannot be read
+ * there are none, and completion says nothing. */
+static void offer_live_keys(const struct completion *to, struct cli *at)
+{
+    struct cli_view view AUTO(cli_view_release) = {0};
+    char *text AUTO_FREE = NULL;
+    size_t len = 0;
+    if (cli_view_open(at, &view, NULL) == QS_OK && cli_view_json(&view, NULL, &text, &len, NULL) == QS_OK)
+        offer_leaves(to, text, len, false);
+}
+
+/* The keys of the one store that the command would write. */
+static void offer_stored_keys(const struct completion *to, struct cli *at)
+{
+    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
+    char *text AUTO_FREE = NULL;
+    size_t len = 0;
+    if (cli_snapshot(at, &snapshot, NULL) == QS_OK && qs_snapshot_json(snapshot, NULL, &text, &len, NULL) == QS_OK)
+        offer_leaves(to, text, len, true);
+}
+
+static void offer_locks(const struct completion *to, struct cli *at)
+{
+    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
+    char path[QS_KEY_TEXT_BYTES];
+    if (cli_snapshot(at, &snapshot, NULL) != QS_OK)
+        return;
+    for (size_t i = 0; i < qs_snapshot_lock_count(snapshot); i++) {
+        struct qs_bytes lock = qs_snapshot_lock_at(snapshot, i);
+        completion_offer(to, qs_key_format(lock.data, lock.len, path, sizeof path), NULL);
+    }
+}
+
+static void offer_schema_keys(const struct completion *to)
 {
     size_t count = 0;
     const struct schema_entry *table = schema_table(&count);
     for (size_t i = 0; i < count; i++)
         if (!strchr(table[i].path, '<'))
-            complete_offer(cli, word, table[i].path, table[i].description);
+            completion_offer(to, table[i].path, table[i].description);
 }
 
-static void offer_generations(struct cli *cli, struct cli *at, const char *word)
+static void offer_generations(const struct completion *to, struct cli *at)
 {
     struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_history *history AUTO(auto_history) = NULL;
-    at->home_noted = true;
     if (!at->command || cli_open_one(at, &store, NULL) != QS_OK || qs_history_open(store, &history, NULL) != QS_OK)
         return;
     size_t count = qs_history_count(history);
@@ -70,54 +93,63 @@ static void offer_generations(struct cli *cli, struct cli *at, const char *word)
         if (qs_history_record(history, count - 1 - i, &record, NULL) != QS_OK)
             return;
         (void)snprintf(number, sizeof number, "%llu", (unsigned long long)record.generation);
-        complete_offer(cli, word, number, record.message[0] ? record.message : record.action);
+        completion_offer(to, number, record.message[0] ? record.message : record.action);
     }
 }
 
-static void offer_command_names(struct cli *cli, const char *word)
+static void offer_command_names(const struct completion *to)
 {
     for (size_t i = 0; i < command_count; i++)
         if (!command_table[i].hidden)
-            complete_offer(cli, word, command_table[i].name, command_table[i].summary);
+            completion_offer(to, command_table[i].name, command_table[i].summary);
 }
 
-void complete_argument(struct cli *cli, struct cli *at, enum argument kind, const char *word)
+void complete_argument(const struct completion *to, struct cli *at, enum argument kind)
 {
     switch (kind) {
     case ARG_KEY:
     case ARG_PAIR:
-        offer_live_keys(cli, at, word);
-        offer_schema_keys(cli, word);
+        offer_live_keys(to, at);
+        offer_schema_keys(to);
+        return;
+    case ARG_STORED_KEY:
+        offer_stored_keys(to, at);
+        return;
+    case ARG_LOCK:
+        offer_locks(to, at);
+        return;
+    case ARG_SCHEMA_KEY:
+        offer_schema_keys(to);
         return;
     case ARG_GENERATION:
-        offer_generations(cli, at, word);
+        offer_generations(to, at);
         return;
     case ARG_FILE:
-        buf_add_str(&cli->out, ":files\n");
+        completion_offer_files(to);
         return;
     case ARG_DIR:
-        buf_add_str(&cli->out, ":dirs\n");
+        completion_offer_dirs(to);
         return;
     case ARG_SCOPE:
-        offer_words(cli, word, (const char *const[]){"system", "user", "defaults", NULL});
+        completion_offer_choices(to, "system|user|defaults");
         return;
     case ARG_FORMAT:
-        offer_words(cli, word, (const char *const[]){"json", "yaml", NULL});
+        completion_offer_choices(to, "json|yaml");
         return;
     case ARG_TYPE:
-        offer_words(cli, word, (const char *const[]){"string", "json", NULL});
+        completion_offer_choices(to, "string|json");
         return;
     case ARG_READER:
-        offer_words(cli, word, (const char *const[]){"qwen", NULL});
+        completion_offer_choices(to, "qwen");
         return;
     case ARG_SHELL:
-        offer_words(cli, word, (const char *const[]){"bash", "zsh", "fish", NULL});
+        completion_offer_choices(to, "bash|zsh|fish");
         return;
     case ARG_COLOR:
-        offer_words(cli, word, (const char *const[]){"auto", "always", "never", NULL});
+        completion_offer_choices(to, "auto|always|never");
         return;
     case ARG_COMMAND:
-        offer_command_names(cli, word);
+        offer_command_names(to);
         return;
     case ARG_NONE:
     case ARG_TEXT:
@@ -126,14 +158,18 @@ void complete_argument(struct cli *cli, struct cli *at, enum argument kind, cons
     }
 }
 
-void complete_value(struct cli *cli, const char *key, const char *word)
+void complete_value(const struct completion *to, const char *key)
 {
     struct qs_key parsed;
     bool exact = false;
     char text[256];
+    if (to->word[0] == '@') {
+        completion_offer_files(&(struct completion){.out = to->out, .word = to->word, .lead = 1});
+        return;
+    }
     if (!key || qs_key_parse(key, &parsed, NULL) != QS_OK)
         return;
     const struct schema_entry *entry = schema_find(&parsed, &exact);
     for (size_t i = 0; entry && exact && schema_allowed_at(entry, i, text, sizeof text); i++)
-        complete_offer(cli, word, text, NULL);
+        completion_offer(to, text, NULL);
 }

@@ -82,7 +82,10 @@ enum argument {
     ARG_TEXT,
     ARG_NUMBER,
     ARG_GENERATION,
-    ARG_KEY,
+    ARG_KEY,        /* live keys and the schema's */
+    ARG_STORED_KEY, /* set in the one store that the command writes */
+    ARG_SCHEMA_KEY,
+    ARG_LOCK,
     ARG_PAIR, /* key and value in turn */
     ARG_FILE,
     ARG_DIR,

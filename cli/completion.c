@@ -1,95 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Completion. The scripts for the shells are thin: they hand the words to `qsettings __complete`, which answers from
- * the table of commands, the schema and the live keys, one "candidate<TAB>description" a line; ":files" and ":dirs" ask
- * the shell for its own completion of file names.
- */
+/* Completion: the script of a shell, and what it asks for, from the table of commands, the schema and the live keys. */
 #include "cli/completion.h"
 #include "cli/cli.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
-
-static const char bash_script[] = "# bash completion for qsettings; printed by `qsettings completion bash`\n"
-                                  "_qsettings() {\n"
-                                  "    local line word=${COMP_WORDS[COMP_CWORD]} quote=\n"
-                                  "    local -a words=(\"${COMP_WORDS[@]:1:COMP_CWORD}\")\n"
-                                  "    local i\n"
-                                  "    for i in \"${!words[@]}\"; do\n"
-                                  "        case ${words[i]} in\n"
-                                  "            \\'*) words[i]=${words[i]#\\'}; words[i]=${words[i]%\\'} ;;\n"
-                                  "            *) words[i]=${words[i]//\\\\/} ;;\n"
-                                  "        esac\n"
-                                  "    done\n"
-                                  "    [[ $word == \\'* ]] && quote=1\n"
-                                  "    COMPREPLY=()\n"
-                                  "    while IFS= read -r line; do\n"
-                                  "        case $line in\n"
-                                  "            :files) compopt -o filenames; mapfile -t -O \"${#COMPREPLY[@]}\" "
-                                  "COMPREPLY < <(compgen -f -- \"$word\") ;;\n"
-                                  "            :dirs) compopt -o filenames; mapfile -t -O \"${#COMPREPLY[@]}\" "
-                                  "COMPREPLY < <(compgen -d -- \"$word\") ;;\n"
-                                  "            *) line=${line%%$'\\t'*}\n"
-                                  "               [[ $quote ]] || printf -v line %q \"$line\"\n"
-                                  "               COMPREPLY+=(\"$line\") ;;\n"
-                                  "        esac\n"
-                                  "    done < <(qsettings __complete -- \"${words[@]}\" 2>/dev/null)\n"
-                                  "}\n"
-                                  "complete -F _qsettings qsettings\n";
-
-static const char zsh_script[] =
-    "#compdef qsettings\n"
-    "# zsh completion for qsettings; printed by `qsettings completion zsh`\n"
-    "_qsettings() {\n"
-    "    local line\n"
-    "    local -a values shown\n"
-    "    for line in \"${(@f)$(qsettings __complete -- \"${(@Q)words[2,CURRENT]}\" 2>/dev/null)}\"; do\n"
-    "        case $line in\n"
-    "            '') ;;\n"
-    "            :files) _files ;;\n"
-    "            :dirs) _files -/ ;;\n"
-    "            *) values+=(\"${line%%$'\\t'*}\"); shown+=(\"${line/$'\\t'/  -- }\") ;;\n"
-    "        esac\n"
-    "    done\n"
-    "    (( ${#values} )) && compadd -l -d shown -a values\n"
-    "}\n"
-    "if [[ $funcstack[1] == _qsettings ]]; then\n"
-    "    _qsettings \"$@\"\n"
-    "else\n"
-    "    compdef _qsettings qsettings\n"
-    "fi\n";
-
-static const char fish_script[] = "# fish completion for qsettings; printed by `qsettings completion fish`\n"
-                                  "function __qsettings_complete\n"
-                                  "    set -l words (commandline -opc) (commandline -ct)\n"
-                                  "    for line in (qsettings __complete -- $words[2..-1] 2>/dev/null)\n"
-                                  "        switch $line\n"
-                                  "            case :files\n"
-                                  "                __fish_complete_path (commandline -ct)\n"
-                                  "            case :dirs\n"
-                                  "                __fish_complete_directories (commandline -ct)\n"
-                                  "            case '*'\n"
-                                  "                printf '%s\\n' $line\n"
-                                  "        end\n"
-                                  "    end\n"
-                                  "end\n"
-                                  "complete -c qsettings -f -a '(__qsettings_complete)'\n";
 
 enum qs_status cmd_completion(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    static const struct {
-        const char *shell, *script;
-    } scripts[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
+    struct buf script AUTO(buf_release) = {0};
     (void)count;
-    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
-        if (strcmp(operands[0], scripts[i].shell) != 0)
-            continue;
-        if (cli->json)
-            out_json(cli, json_pack("{s:s,s:s}", "shell", scripts[i].shell, "script", scripts[i].script));
-        else
-            buf_add_str(&cli->out, scripts[i].script);
-        return QS_OK;
-    }
-    return error_set(err, QS_USAGE, "completion knows bash, zsh and fish, not \"%s\"", operands[0]);
+    if (!completion_script(&script, "qsettings", operands[0]))
+        return error_set(err, QS_USAGE, "completion knows bash, zsh and fish, not \"%s\"", operands[0]);
+    if (cli->json)
+        out_json(cli, json_pack("{s:s,s:s#}", "shell", operands[0], "script", script.data, script.len));
+    else
+        buf_add(&cli->out, script.data, script.len);
+    return QS_OK;
 }
 
 /* ---- __complete ---- */
@@ -102,6 +30,7 @@ struct line {
     const char *operand; /* the last of them */
     int pending;         /* the option whose argument the word is; -1: none */
     bool only_operands;  /* after -- */
+    char root[PATH_MAX];
 };
 
 static int option_by_word(const char *word, size_t len)
@@ -119,8 +48,9 @@ static int option_by_word(const char *word, size_t len)
 static void line_option(struct line *line, int id, const char *argument)
 {
     enum qs_scope scope;
-    if (id == OPT_ROOT && argument && argument[0] == '/')
-        line->cli.root = argument;
+    line->cli.given[id] = argument ? argument : "";
+    if (id == OPT_ROOT && argument && realpath(argument, line->root))
+        line->cli.root = line->root;
     if (id == OPT_SCOPE && argument && scope_by_name(argument, &scope)) {
         line->cli.scope_given = true;
         line->cli.scope = scope;
@@ -154,14 +84,28 @@ static void line_word(struct line *line, const char *word)
     }
 }
 
-static void offer_options(struct cli *cli, const struct line *line, const char *word)
+static void offer_options(const struct completion *to, const struct line *line)
 {
+    const struct command *command = line->command;
+    char text[64] = "--";
     for (int id = 0; id < OPT_COUNT; id++) {
-        bool known = id < OPT_GLOBAL_COUNT || (line->command && (line->command->options & OPTION(id)));
-        char text[64] = "--";
+        bool known = id < OPT_GLOBAL_COUNT || (command && (command->options & OPTION(id)));
+        if (command && command->scope == SCOPE_UNUSED && id <= OPT_SCOPE)
+            known = false;
+        strcpy(text + 2, option_table[id].name);
         if (known)
-            complete_offer(cli, word, strcat(text, option_table[id].name), option_table[id].help);
+            completion_offer(to, text, option_table[id].help);
     }
+}
+
+/* "--NAME=..." */
+static void offer_joined(struct completion to, struct line *line)
+{
+    const char *equals = strchr(to.word, '=');
+    int id = option_by_word(to.word, (size_t)(equals - to.word));
+    to.lead = (size_t)(equals - to.word) + 1;
+    if (id >= 0)
+        complete_argument(&to, &line->cli, option_table[id].kind);
 }
 
 static bool takes_more(const struct line *line)
@@ -172,20 +116,23 @@ static bool takes_more(const struct line *line)
 enum qs_status cmd_complete(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     struct line line = {.pending = -1};
-    const char *word = count ? operands[count - 1] : "";
+    struct completion to = {.out = &cli->out, .word = count ? operands[count - 1] : ""};
     (void)err;
     for (int i = 0; i + 1 < count; i++)
         line_word(&line, operands[i]);
     line.cli.command = line.command;
+    line.cli.home_noted = true;
     if (line.pending >= 0)
-        complete_argument(cli, &line.cli, option_table[line.pending].kind, word);
-    else if (!line.only_operands && word[0] == '-')
-        offer_options(cli, &line, word);
+        complete_argument(&to, &line.cli, option_table[line.pending].kind);
+    else if (!line.only_operands && to.word[0] == '-' && strchr(to.word, '='))
+        offer_joined(to, &line);
+    else if (!line.only_operands && to.word[0] == '-')
+        offer_options(&to, &line);
     else if (!line.command)
-        complete_argument(cli, &line.cli, ARG_COMMAND, word);
+        complete_argument(&to, &line.cli, ARG_COMMAND);
     else if (line.command->operand == ARG_PAIR && line.operands % 2 == 1)
-        complete_value(cli, line.operand, word);
+        complete_value(&to, line.operand);
     else if (takes_more(&line))
-        complete_argument(cli, &line.cli, line.command->operand, word);
+        complete_argument(&to, &line.cli, line.command->operand);
     return QS_OK;
 }

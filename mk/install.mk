@@ -3,7 +3,6 @@
 BASHDIR ?= $(DATADIR)/bash-completion/completions
 ZSHDIR  ?= $(DATADIR)/zsh/site-functions
 FISHDIR ?= $(DATADIR)/fish/vendor_completions.d
-COMPLETED := qsettings
 
 # qsandbox looks for its shim in ../libexec/qsettings from its own directory.
 LIBEXECDIR := $(BINDIR)/../libexec/qsettings
@@ -24,7 +23,7 @@ install: all ## install below DESTDIR/PREFIX
 	  install -d $(DESTDIR)$(MANDIR)/man$${page##*.} && \
 	  install -m 0644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/ || exit 1; done
 	install -d $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
-	for program in $(COMPLETED); do \
+	for program in $(PROGRAMS); do \
 	  $(OUT)/bin/$$program completion bash > $(DESTDIR)$(BASHDIR)/$$program && \
 	  $(OUT)/bin/$$program completion zsh > $(DESTDIR)$(ZSHDIR)/_$$program && \
 	  $(OUT)/bin/$$program completion fish > $(DESTDIR)$(FISHDIR)/$$program.fish || exit 1; done
@@ -38,5 +37,5 @@ uninstall: ## remove what install put there; stores stay
 	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,$(patsubst include/%,%,$(HEADERS)))
 	-rmdir $(DESTDIR)$(INCLUDEDIR)/qsettings 2>/dev/null
 	for page in $(notdir $(MAN_PAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
-	for program in $(COMPLETED); do \
+	for program in $(PROGRAMS); do \
 	  rm -f $(DESTDIR)$(BASHDIR)/$$program $(DESTDIR)$(ZSHDIR)/_$$program $(DESTDIR)$(FISHDIR)/$$program.fish; done

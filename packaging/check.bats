@@ -90,12 +90,9 @@ purge_all() {
 @test "each program's package has its manual page and a copyright, and its completions where the shells look" {
     for program in qsettings qsandbox qstress; do
         dpkg-deb -c "$DEBS/$program"_[0-9]*.deb | awk '{print $6}' >"$BATS_TEST_TMPDIR/list"
-        files="usr/bin/$program usr/share/man/man1/$program.1.gz usr/share/doc/$program/copyright"
-        if [ $program = qsettings ]; then
-            files+=" usr/share/bash-completion/completions/$program usr/share/zsh/vendor-completions/_$program
-                usr/share/fish/vendor_completions.d/$program.fish"
-        fi
-        for file in $files; do
+        for file in usr/bin/$program usr/share/man/man1/$program.1.gz usr/share/doc/$program/copyright \
+            usr/share/bash-completion/completions/$program usr/share/zsh/vendor-completions/_$program \
+            usr/share/fish/vendor_completions.d/$program.fish; do
             grep -qx "./$file" "$BATS_TEST_TMPDIR/list" || { echo "$program lacks $file"; return 1; }
         done
     done

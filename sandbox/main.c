@@ -41,6 +41,7 @@ static void usage(FILE *out)
     (void)fprintf(out, "usage: qsandbox [--root DIR] COMMAND [OPTIONS]\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         (void)fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    (void)fprintf(out, "  completion print the completion script of a shell: bash, zsh or fish\n");
     (void)fprintf(out, "\n`qsandbox COMMAND --help` shows a command's options. Exit status of run: the command's own;\n"
                        "124 the wall limit; 125 the sandbox could not be set up and nothing was run; 126, 127 as a\n"
                        "shell gives them; 128+n on a signal.\n");
@@ -67,7 +68,8 @@ static int call(const struct command *command, int argc, char **argv, const char
     struct options options = {.root = root, .status_fd = -1};
     struct qs_error err = {0};
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        (void)printf("usage: qsandbox [--root DIR] %s %s\n\n%s\n", command->name, command->usage, command->summary);
+        (void)printf("usage: qsandbox [--root DIR] %s %s\n\n%s\n\n", command->name, command->usage, command->summary);
+        options_help(command);
         return 0;
     }
     enum qs_status status = options_parse(command, argc, argv, &options, &err);
@@ -120,6 +122,10 @@ int main(int argc, char **argv)
         (void)printf("qsandbox %s\n", QS_VERSION);
         return 0;
     }
+    if (strcmp(name, "completion") == 0)
+        return completion_print(at + 2 == argc ? argv[at + 1] : NULL);
+    if (strcmp(name, "__complete") == 0)
+        return completion_answer(commands, COMMAND_COUNT, argc - at - 1, argv + at + 1);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(name, commands[i].name) == 0)
             return call(&commands[i], argc - at, argv + at, root);

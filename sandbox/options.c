@@ -3,6 +3,7 @@
 #include "sandbox/sandbox.h"
 
 #include "sandbox/session.h"
+#include "terminal/completion.h"
 #include "terminal/nearest.h"
 
 #include <errno.h>
@@ -32,62 +33,73 @@ enum option_code {
     CODE_PROCESSES,
 };
 
-static const struct option long_options[] = {
-    {"workspace", required_argument, NULL, CODE_WORKSPACE},
-    {"cwd", required_argument, NULL, CODE_CWD},
-    {"timeout", required_argument, NULL, CODE_TIMEOUT},
-    {"network", required_argument, NULL, CODE_NETWORK},
-    {"filesystem", required_argument, NULL, CODE_FILESYSTEM},
-    {"status-fd", required_argument, NULL, CODE_STATUS_FD},
-    {"claimed-approver", required_argument, NULL, CODE_APPROVER},
-    {"json", no_argument, NULL, CODE_JSON},
-    {"clear", no_argument, NULL, CODE_CLEAR},
-    {"verify", no_argument, NULL, CODE_VERIFY},
-    {"root", required_argument, NULL, CODE_ROOT},
-    {"yaml", no_argument, NULL, CODE_YAML},
-    {"compare", required_argument, NULL, CODE_COMPARE},
-    {"agent", required_argument, NULL, CODE_AGENT},
-    {"host-group", required_argument, NULL, CODE_HOST_GROUP},
-    {"owner", required_argument, NULL, CODE_OWNER},
-    {"rollback", required_argument, NULL, CODE_ROLLBACK},
-    {"processes", required_argument, NULL, CODE_PROCESSES},
-    {NULL, 0, NULL, 0},
+/* Every option once: parsing, help and completion read this table. What an argument is called tells what fits (see
+ * terminal/completion.h). */
+static const struct row {
+    const char *name, *argument;
+    int code;
+    unsigned groups; /* of OPTION_ bits: a command takes it that has one of them */
+    const char *help;
+} rows[] = {
+    {"workspace", "DIR", CODE_WORKSPACE, OPTION_PLACE, "the workspace, instead of the repository around here"},
+    {"cwd", "DIR", CODE_CWD, OPTION_PLACE, "where the command starts"},
+    {"timeout", "SECONDS", CODE_TIMEOUT, OPTION_NARROW, "a wall limit below the policy's"},
+    {"network", "closed", CODE_NETWORK, OPTION_NARROW, "without the network, whatever the policy allows"},
+    {"filesystem", "read-only", CODE_FILESYSTEM, OPTION_NARROW, "nothing writable, whatever the policy allows"},
+    {"status-fd", "N", CODE_STATUS_FD, OPTION_STATUS, "write the outcome to this descriptor, as JSON"},
+    {"claimed-approver", "human|classifier|rule", CODE_APPROVER, OPTION_APPROVER, "for the journal: who approved"},
+    {"json", NULL, CODE_JSON, OPTION_JSON, "print JSON"},
+    {"clear", NULL, CODE_CLEAR, OPTION_CLEAR, "remove them"},
+    {"verify", NULL, CODE_VERIFY, OPTION_VERIFY, "check the journal's chain"},
+    {"root", "DIR", CODE_ROOT, OPTION_ALL, "use the stores DIR/system, DIR/user, DIR/defaults"},
+    {"yaml", NULL, CODE_YAML, OPTION_RECEIPT, "print YAML"},
+    {"compare", "FILE", CODE_COMPARE, OPTION_RECEIPT, "say what changed since this receipt"},
+    {"agent", "PROGRAM", CODE_AGENT, OPTION_RECEIPT, "the agent that is started"},
+    {"host-group", "NAME", CODE_HOST_GROUP, OPTION_RECEIPT, "the machines that the receipt is for"},
+    {"owner", "NAME", CODE_OWNER, OPTION_RECEIPT, "who answers for it"},
+    {"rollback", "COMMAND", CODE_ROLLBACK, OPTION_RECEIPT, "how to go back"},
+    {"processes", "N", CODE_PROCESSES, OPTION_PROCESSES, "at most this many in all runs together"},
 };
+#define ROW_COUNT (sizeof rows / sizeof rows[0])
 
-static unsigned group_of(int code)
+static bool takes(const struct command *command, const struct row *row)
 {
-    switch (code) {
-    case CODE_WORKSPACE:
-    case CODE_CWD:
-        return OPTION_PLACE;
-    case CODE_TIMEOUT:
-    case CODE_NETWORK:
-    case CODE_FILESYSTEM:
-        return OPTION_NARROW;
-    case CODE_STATUS_FD:
-        return OPTION_STATUS;
-    case CODE_APPROVER:
-        return OPTION_APPROVER;
-    case CODE_JSON:
-        return OPTION_JSON;
-    case CODE_CLEAR:
-        return OPTION_CLEAR;
-    case CODE_VERIFY:
-        return OPTION_VERIFY;
-    case CODE_YAML:
-    case CODE_COMPARE:
-    case CODE_AGENT:
-    case CODE_HOST_GROUP:
-    case CODE_OWNER:
-    case CODE_ROLLBACK:
-        return OPTION_RECEIPT;
-    case CODE_PROCESSES:
-        return OPTION_PROCESSES;
-    case CODE_ROOT:
-        return ~0u;
-    default:
-        return 0;
+    return row->groups & (command->options | OPTION_ALL);
+}
+
+static const struct row *row_of(int code)
+{
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (rows[i].code == code)
+            return &rows[i];
+    return NULL;
+}
+
+void options_help(const struct command *command)
+{
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        char left[64];
+        (void)snprintf(left, sizeof left, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
+                       rows[i].argument ? rows[i].argument : "");
+        if (takes(command, &rows[i]))
+            (void)printf("  %-24s %s\n", left, rows[i].help);
     }
+}
+
+void options_complete(const struct command *command, struct buf *out, int count, char **words)
+{
+    struct completion_option options[ROW_COUNT + 1];
+    size_t known = 0;
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (takes(command, &rows[i]))
+            options[known++] = (struct completion_option){rows[i].name, rows[i].argument, rows[i].help};
+    options[known++] = (struct completion_option){"help", NULL, "show how to use the command"};
+    struct completion_line line = completion_walk(out, options, known, count, words);
+    struct completion to = {.out = out, .word = words[count - 1]};
+    if (!line.answered && command->takes_command && line.operands == 0)
+        completion_offer_programs(&to);
+    else if (!line.answered && command->takes_command)
+        completion_offer_files(&to);
 }
 
 static bool parse_number(const char *text, uint64_t max, uint64_t *number)
@@ -200,12 +212,13 @@ static const char *option_name_at(size_t index, void *user)
 {
     struct option_names *names = user;
     (void)index;
-    for (const struct option *option; (option = &long_options[names->next])->name; names->next++)
-        if (group_of(option->val) & (names->command->options | (1u << 31))) {
-            (void)snprintf(names->text, sizeof names->text, "--%s", option->name);
-            names->next++;
+    while (names->next < ROW_COUNT) {
+        const struct row *row = &rows[names->next++];
+        if (takes(names->command, row)) {
+            (void)snprintf(names->text, sizeof names->text, "--%s", row->name);
             return names->text;
         }
+    }
     return NULL;
 }
 
@@ -225,13 +238,17 @@ enum qs_status options_parse(const struct command *command, int argc, char **arg
                              struct qs_error *err)
 {
     struct options options = *ret_options;
+    struct option long_options[ROW_COUNT + 1] = {0};
     int code;
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        long_options[i] =
+            (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL, rows[i].code};
     opterr = 0;
     optind = 1;
     while ((code = getopt_long(argc, argv, "+", long_options, NULL)) != -1) {
         if (code == '?' || code == ':')
             return bad_option(command, argv[optind - 1], err);
-        if (!(group_of(code) & (command->options | (1u << 31))))
+        if (!takes(command, row_of(code)))
             return error_set(err, QS_USAGE, "%s takes no option '%s'", command->name, argv[optind - 1]);
         enum qs_status status = take(code, optarg, &options, err);
         if (status != QS_OK)

@@ -3,6 +3,7 @@
 #ifndef SANDBOX_SANDBOX_H
 #define SANDBOX_SANDBOX_H
 
+#include "store/buf.h"
 #include "store/error.h"
 
 #include <stdbool.h>
@@ -48,6 +49,7 @@ enum {
     OPTION_VERIFY = 64,
     OPTION_RECEIPT = 128,
     OPTION_PROCESSES = 256,
+    OPTION_ALL = 1 << 30, /* every command: --root */
 };
 
 int cmd_run(const struct options *options);
@@ -61,6 +63,16 @@ int cmd_audit(const struct options *options);
 /* Parses argv for a command. Errors: QS_USAGE. */
 enum qs_status options_parse(const struct command *command, int argc, char **argv, struct options *ret_options,
                              struct qs_error *err) QS_MUST_USE;
+
+/* The options that a command takes, a line each, on standard output. */
+void options_help(const struct command *command);
+/* The candidates for the last of a command's words (at least one). */
+void options_complete(const struct command *command, struct buf *out, int count, char **words);
+
+/* completion SHELL: prints the script. Returns the exit status. */
+int completion_print(const char *shell);
+/* __complete: the candidates for the last of the words after "--", argv[0]. */
+int completion_answer(const struct command *commands, size_t count, int argc, char **argv);
 
 /* "qsandbox: status 4 (no policy): what, where; what to do" as one line on standard error. Returns exit_status. */
 int report_error(const struct qs_error *err, int exit_status);

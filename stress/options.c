@@ -3,6 +3,7 @@
 #include "stress/stress.h"
 
 #include "store/cleanup.h"
+#include "terminal/completion.h"
 #include "terminal/nearest.h"
 
 #include <errno.h>
@@ -148,6 +149,19 @@ static void fail_unknown(const char *command, const char *word, const struct str
         (void)stress_fail(STRESS_USAGE, command, "%s: no such option; --help lists them", word);
 }
 
+/* `qstress __complete` comes by here, where the table is. */
+static void complete(const struct stress_option *options, size_t count, int word_count, char **words)
+{
+    struct completion_option table[OPTIONS_MAX + 1];
+    AUTO(buf_release) struct buf out = {0};
+    for (size_t i = 0; i < count; i++)
+        table[i] = (struct completion_option){options[i].name, options[i].argument, options[i].help};
+    table[count] = (struct completion_option){"help", NULL, "list the options"};
+    (void)completion_walk(&out, table, count + 1, word_count, words);
+    if (out.data && !out.failed)
+        (void)fwrite(out.data, 1, out.len, stdout);
+}
+
 bool stress_options(const char *summary, const struct stress_option *options, size_t count, int argc, char **argv,
                     int *ret_status)
 {
@@ -155,6 +169,11 @@ bool stress_options(const char *summary, const struct stress_option *options, si
     *ret_status = STRESS_USAGE;
     if (count > OPTIONS_MAX)
         return false;
+    if (argc > 1 && strcmp(argv[1], STRESS_COMPLETE) == 0) {
+        complete(options, count, argc - 2, argv + 2);
+        *ret_status = STRESS_CLEAN;
+        return false;
+    }
     for (size_t i = 0; i < count; i++)
         table[i] = (struct option){options[i].name, options[i].kind == STRESS_FLAG ? no_argument : required_argument,
                                    NULL, (int)(i + 1)};

@@ -46,6 +46,8 @@ struct stress_option {
     uint64_t min, max;
 };
 
+#define STRESS_COMPLETE "__complete" /* as argv[1]: the rest are words, the last of which is to be completed */
+
 /*
  * Parses argv (argv[0]: the command) by a table of options. --help prints it on standard output.
  * Returns true to go on; false: end with *ret_status. Arguments that are no options are refused.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Help, usage errors, --json of every command, completion, the manual.
+# Help, usage errors, --json of every command, the manual.
 load support/cli
 
 setup() {
@@ -168,100 +168,6 @@ commands() {
     run --separate-stderr "$QS" --version --json
     ok
     jq -e '.version == .library' <<<"$output"
-}
-
-# ---- completion ----
-
-@test "__complete knows commands, options, scopes, keys, values and generations" {
-    quietly --system init
-    quietly --system set a.b 1 'm."x.y"' 2 -m "why not"
-    run --separate-stderr "$QS" __complete -- exp
-    ok
-    [[ $(cut -f1 <<<"$output") == $'explain\nexport' ]]
-    run --separate-stderr "$QS" __complete -- set --if
-    [[ $output == --if-generation* ]]
-    run --separate-stderr "$QS" __complete -- --scope ""
-    is $'system\nuser\ndefaults'
-    run --separate-stderr "$QS" __complete -- --root "$ROOT" --system get a
-    [[ $'\n'$output == *$'\na.b'* ]]
-    run --separate-stderr "$QS" __complete -- --root "$ROOT" get m
-    [[ $'\n'$output == *$'\nm."x.y"'* ]]
-    run --separate-stderr "$QS" __complete -- set tools.executionSandbox.net
-    [[ $output == tools.executionSandbox.network* ]]
-    run --separate-stderr "$QS" __complete -- set tools.executionSandbox.network ""
-    is $'open\nclosed'
-    run --separate-stderr "$QS" __complete -- set telemetry.enabled ""
-    is $'true\nfalse'
-    run --separate-stderr "$QS" __complete -- --root "$ROOT" --system rollback ""
-    [[ $output == $'2\twhy not\n1\t'* ]]
-    run --separate-stderr "$QS" __complete -- apply ""
-    is ":files"
-    run --separate-stderr "$QS" __complete -- --root ""
-    is ":dirs"
-    run --separate-stderr "$QS" __complete -- get a ""
-    is ""
-    run --separate-stderr "$QS" __complete -- --root "$SCRATCH/none" get zzz
-    ok
-    is ""
-}
-
-@test "completion of an unknown shell" {
-    run --separate-stderr "$QS" completion csh
-    refused 2 csh
-}
-
-@test "completion works in bash" {
-    quietly --system init
-    quietly --system set zebra.stripes 1
-    PATH=$(dirname "$QS"):$PATH
-    complete_in_bash() {
-        bash --norc --noprofile -c '
-            source <(qsettings completion bash)
-            COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-            _qsettings 2>/dev/null
-            printf "%s\n" "${COMPREPLY[@]}"' _ "$@"
-    }
-    [ "$(complete_in_bash qsettings rol)" = rollback ]
-    [ "$(complete_in_bash qsettings --root "$ROOT" get ze)" = zebra.stripes ]
-    [ "$(complete_in_bash qsettings set telemetry.enabled t)" = true ]
-    quietly --system set 'm."x.y"' 1
-    [ "$(complete_in_bash qsettings --root "$ROOT" get m.)" = 'm.\"x.y\"' ]
-    touch "$SCRATCH/some-file.json"
-    [ "$(complete_in_bash qsettings apply "$SCRATCH/some")" = "$SCRATCH/some-file.json" ]
-}
-
-@test "completion works in fish" {
-    command -v fish || skip "fish is not installed"
-    PATH=$(dirname "$QS"):$PATH
-    quietly --system init
-    quietly --system set zebra.stripes 1
-    run --separate-stderr env HOME="$SCRATCH" fish --no-config -c \
-        'qsettings completion fish | source; complete -C "qsettings rol"; complete -C "qsettings --root '"$ROOT"' get ze"'
-    [ "$status" -eq 0 ] || show
-    [[ $output == rollback$'\t'* ]] || show
-    [[ $output == *zebra.stripes* ]] || show
-}
-
-@test "completion works in zsh" {
-    command -v zsh || skip "zsh is not installed"
-    PATH=$(dirname "$QS"):$PATH
-    quietly --system init
-    quietly --system set zebra.stripes 1
-    # A terminal of its own: what is typed, then a tab, is seen completed on the screen.
-    cat >"$SCRATCH/zsh-test" <<'ZSH'
-zmodload zsh/zpty
-zpty shell "TERM=dumb zsh -f -i"
-zpty -w shell 'PS1=; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D; source <(qsettings completion zsh); echo REA""DY'
-zpty -r -m shell line '*READY*' || exit 1
-zpty -n -w shell "qsettings rol"$'\t'
-zpty -r -m shell line '*rollback*' || exit 2
-zpty -n -w shell $'\C-u'"qsettings --root $1 get ze"$'\t'
-zpty -r -m shell line '*zebra.stripes*' || exit 3
-echo completed
-ZSH
-    run --separate-stderr timeout 30 env HOME="$SCRATCH" zsh -f "$SCRATCH/zsh-test" "$ROOT"
-    [ "$status" -eq 0 ] || show
-    [[ $output == *completed ]] || show
 }
 
 # ---- the manual ----

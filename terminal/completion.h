@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Completion on the command line: what the programs share.
+ *
+ * The scripts for the shells are thin and the same for every program: they hand the words to `PROGRAM __complete`,
+ * whose last argument is the word to complete, and which answers one "candidate<TAB>description" a line, whole words
+ * each. A line
+ * ":files<TAB>N", ":dirs<TAB>N" or ":commands<TAB>N" asks the shell for its own completion of names of that kind, after
+ * the word's first N bytes.
+ */
+#ifndef TERMINAL_COMPLETION_H
+#define TERMINAL_COMPLETION_H
+
+#include "store/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Appends the script of shell, "bash", "zsh" or "fish", for program. false: there is no such shell. */
+bool completion_script(struct buf *out, const char *program, const char *shell);
+
+/* The word to complete, and where candidates go. They continue the word after its first `lead` bytes: those of
+ * "--scope=" in "--scope=sys", say. */
+struct completion {
+    struct buf *out;
+    const char *word;
+    size_t lead;
+};
+
+/* Appends a candidate if the word's rest begins it. description may be NULL; its first line is shown. */
+void completion_offer(const struct completion *to, const char *candidate, const char *description);
+void completion_offer_choices(const struct completion *to, const char *choices); /* "a|b|c" */
+void completion_offer_files(const struct completion *to);
+void completion_offer_dirs(const struct completion *to);
+void completion_offer_programs(const struct completion *to);
+
+/* An option whose argument tells by its name what fits: FILE, DIR, PROGRAM, or in small letters "a|b|c" for one of
+ * these. NULL: takes none. */
+struct completion_option {
+    const char *name, *argument, *help;
+};
+
+struct completion_line {
+    bool answered; /* the word is an option or an option's argument: what fits is in out */
+    int operands;  /* words before it from the first on that is no option */
+};
+
+/* Walks the words of one command, the last of which is to be completed. Options end at "--" and at the first operand.
+ */
+struct completion_line completion_walk(struct buf *out, const struct completion_option *options, size_t count,
+                                       int word_count, char *const *words);
+
+#endif
