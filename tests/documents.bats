@@ -58,6 +58,10 @@ done
          qsettings publish /etc/agent/settings.json --for qwen --check --system'
 }
 
+@test "the examples of qsettings(5)" {
+    try docs/man/qsettings.5 '' '[ "$(qsettings get tools.approvalMode)" = plan ]'
+}
+
 @test "the examples of qsandbox(1)" {
     try docs/man/qsandbox.1 "printf 'test:\n\ttouch made\n' >Makefile; $agent" '[ -e made ]; grep -q ^result: receipt.yaml'
 }
@@ -111,6 +115,17 @@ done
     for page in README.md docs/*.md; do
         awk '/^```/ { if (!on && $0 !~ /^```(sh|text|json|console|yaml)$/) { print FILENAME ":" FNR ": " $0; bad = 1 } on = !on }
              END { exit bad }' "$page"
+    done
+}
+
+@test "each manual has the sections that one looks for, and is sound mdoc" {
+    local page section
+    for page in docs/man/*; do
+        for section in NAME DESCRIPTION ENVIRONMENT FILES EXAMPLES "SEE ALSO"; do
+            grep -qx ".Sh $section" "$page" || { echo "$page has no $section"; return 1; }
+        done
+        grep -qxE '.Sh (EXIT STATUS|RETURN VALUES)' "$page" || { echo "$page has no EXIT STATUS"; return 1; }
+        mandoc -Tlint -Wwarning "$page"
     done
 }
 
