@@ -12,6 +12,7 @@
 
 enum checkout {
     CHECKOUT_NONE,      /* no .git in the root */
+    CHECKOUT_BARE,      /* the root is a git directory itself */
     CHECKOUT_NORMAL,    /* .git is a directory */
     CHECKOUT_WORKTREE,  /* .git is a file; it, its gitdir and its commondir point at each other */
     CHECKOUT_ELSEWHERE, /* .git is a file that points somewhere without being pointed back at: nothing is granted */

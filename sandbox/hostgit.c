@@ -24,6 +24,8 @@ const char *checkout_name(enum checkout checkout)
     switch (checkout) {
     case CHECKOUT_NONE:
         return "none";
+    case CHECKOUT_BARE:
+        return "bare repository";
     case CHECKOUT_NORMAL:
         return "normal";
     case CHECKOUT_WORKTREE:
@@ -90,14 +92,19 @@ static void release_dir(DIR **dir)
         (void)closedir(*dir);
 }
 
-/* A git directory is known by its HEAD. */
+static bool exists(const char *dir, const char *name)
+{
+    struct path_fact fact = {.fd = -1};
+    AUTO_FREE char *path = path_join(dir, name);
+    bool is = path && path_look_itself(path, &fact, NULL) == QS_OK && fact.kind != PATH_ABSENT;
+    path_fact_release(&fact);
+    return is;
+}
+
+/* A git directory among git directories is known by its HEAD. */
 static bool is_gitdir(const char *dir)
 {
-    struct path_fact head = {.fd = -1};
-    AUTO_FREE char *path = path_join(dir, "HEAD");
-    bool is = path && path_look_itself(path, &head, NULL) == QS_OK && head.kind != PATH_ABSENT;
-    path_fact_release(&head);
-    return is;
+    return exists(dir, "HEAD");
 }
 
 /* One submodule: what redirects git in its git directory, and its hooks elsewhere. The .git file that leads to it is
@@ -178,6 +185,20 @@ static enum qs_status look_normal(const struct path_fact *root, struct git_fact 
     if (status == QS_OK)
         status = guard_worktrees(git, dir, worktrees, err);
     return status == QS_OK ? guard_hooks(git, config, root->path, err) : status;
+}
+
+/* git takes a directory for a repository when it has these three. */
+static enum qs_status look_bare(const struct path_fact *root, struct git_fact *git, struct qs_error *err)
+{
+    static const char *const own[] = {"hooks", "config", "config.worktree", "commondir", NULL};
+    AUTO_FREE char *worktrees = path_join(root->path, "worktrees");
+    if (!exists(root->path, "HEAD") || !exists(root->path, "objects") || !exists(root->path, "refs"))
+        return QS_OK;
+    if (!worktrees)
+        return error_set(err, QS_IO, "out of memory");
+    git->checkout = CHECKOUT_BARE;
+    enum qs_status status = guard_names(git, root->path, root->path, own, err);
+    return status == QS_OK ? guard_worktrees(git, root->path, worktrees, err) : status;
 }
 
 /* ---- linked worktrees ---- */
@@ -314,11 +335,13 @@ enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, 
     if (status == QS_OK && git.dot_git.kind == PATH_LINK)
         status =
             error_set(err, QS_INVALID, "%s is a symbolic link: it could be exchanged for another repository", path);
+    else if (status == QS_OK && git.dot_git.kind == PATH_ABSENT)
+        status = look_bare(root, &git, err);
     else if (status == QS_OK && git.dot_git.kind == PATH_DIR)
         status = look_normal(root, &git, err);
     else if (status == QS_OK && git.dot_git.kind == PATH_FILE)
         status = look_file(root, &git, err);
-    else if (status == QS_OK && git.dot_git.kind != PATH_ABSENT)
+    else if (status == QS_OK)
         status = error_set(err, QS_INVALID, "%s is neither a directory nor a file", path);
     if (status != QS_OK) {
         git_fact_release(&git);

@@ -104,6 +104,17 @@ for name in sys.argv[1:]:
     done
 }
 
+@test "a bare repository as the workspace: its hooks and configuration are read-only" {
+    ann 'git init -q -b main seed && cd seed && git config user.name a && git config user.email a && git commit -q --allow-empty -m one &&
+        git clone -q --bare . ../bare.git'
+    run sandboxed ann --workspace "$base/home/ann/bare.git" --cwd "$base/home/ann/bare.git" -- sh -c 'git branch fine; git branch other; git branch -D other; git gc -q
+        echo evil >>config; echo evil >hooks/update; git config core.fsmonitor evil; python3 -c "$0" hooks config; echo . >commondir; git branch' "$rename"
+    echo "$output"
+    refute grep "^moved" <<<"$output"
+    [[ $output == *"  fine"* && $output == *"commondir was made during a run and moved to"* ]]
+    ann '! grep -r evil bare.git/config bare.git/hooks && test ! -e bare.git/commondir && git -C bare.git branch | grep fine'
+}
+
 @test "a repository above the workspace is found for reading, and not written" {
     git_init ann
     ann 'cd ws && mkdir part && echo two >part/file && git add part && git commit -qm part'
