@@ -17,6 +17,9 @@ $(BENCH_PAGE): $(call obj,tools/bench_page.c bench/report_html.c)
 
 tests: $(BENCH_PAGE)
 
+.PHONY: bench-built
+bench-built: $(BENCH_BIN)
+
 .PHONY: bench
 bench: ## speed, side by side: a table, build/bench/bench.json and index.html (QUICK=1: short)
 	@sh tools/deps.sh bench/packages
