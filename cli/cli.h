@@ -12,6 +12,7 @@
 #include "qsettings/qsettings.h"
 #include "store/buf.h"
 #include "store/cleanup.h"
+#include "store/digest.h"
 #include "store/error.h"
 #include "store/value.h"
 #include "terminal/nearest.h"
@@ -202,7 +203,7 @@ void help_command(struct cli *cli, const struct command *command); /* CMD --help
 command_function cmd_init, cmd_require, cmd_set, cmd_unset, cmd_apply, cmd_lock, cmd_unlock, cmd_edit, cmd_check;
 command_function cmd_get, cmd_list, cmd_explain, cmd_export, cmd_locks;
 command_function cmd_log, cmd_show, cmd_diff, cmd_rollback, cmd_purge;
-command_function cmd_fsck, cmd_repair, cmd_compact, cmd_backup, cmd_restore;
+command_function cmd_doctor, cmd_fsck, cmd_repair, cmd_compact, cmd_backup, cmd_restore;
 command_function cmd_policy, cmd_publish, cmd_replace, cmd_watch, cmd_schema;
 command_function cmd_completion, cmd_complete, cmd_version, cmd_help;
 
@@ -250,7 +251,8 @@ enum qs_status output_flush(struct cli *cli, struct qs_error *err) QS_MUST_USE;
 void out_json(struct cli *cli, json_t *value);
 void out_json_line(struct cli *cli, json_t *value); /* compact, one line */
 
-/* In a forked child, before exec: the signals as this program found them. */
+/* At the start, and in a forked child before exec: the signals as this program found them. */
+void cli_own_signals(void);
 void cli_child_signals(void);
 void report_error(const struct cli *cli, const struct qs_error *err);
 /* A remark on standard error that changes no exit status. */
@@ -267,7 +269,6 @@ json_t *json_key(struct qs_bytes key);                /* as people type it */
 json_t *json_canonical(const void *text, size_t len); /* canonical text decoded; NULL on a fault */
 json_t *json_scope(const struct cli *cli, const struct qs_store *store);
 
-#define DIGEST_TEXT_BYTES (12 + 2 * QS_DIGEST_BYTES + 1)
 const char *digest_text(const unsigned char *digest, char text[DIGEST_TEXT_BYTES]);
 #define TIME_TEXT_BYTES 32
 const char *time_text(int64_t time_s, char text[TIME_TEXT_BYTES]);

@@ -258,6 +258,16 @@ const struct command command_table[] = {
      .options = OPTION(OPT_NEW_ONLY) | TARGET,
      .usage = "FILE",
      .summary = "standard input becomes FILE, atomically"},
+    {.name = "doctor",
+     .run = cmd_doctor,
+     .pages = true,
+     .group = GROUP_CARE,
+     .scope = SCOPE_UNUSED,
+     .usage = "",
+     .summary = "check stores, policy, published files and the sandbox; say what to do",
+     .more =
+         "Anybody may run it, and it changes nothing. Exit status 1 where a check fails; a warning alone is 0. Each "
+         "look may take 30 seconds, or --wait."},
     {.name = "fsck",
      .run = cmd_fsck,
      .group = GROUP_CARE,

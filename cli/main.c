@@ -2,9 +2,7 @@
 /* qsettings: reads the command line, runs one command of the table, writes its output, reports its error. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 /* A closed standard descriptor would be the number of the next file opened, a store's say, and the command's output
@@ -15,19 +13,6 @@ static bool occupy_standard_descriptors(void)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
             return false;
     return true;
-}
-
-static void (*inherited_xfsz)(int) = SIG_DFL;
-
-/* Beyond a limit on the size of files a write is to fail, and be reported, not to kill. */
-static void own_signals(void)
-{
-    inherited_xfsz = signal(SIGXFSZ, SIG_IGN);
-}
-
-void cli_child_signals(void)
-{
-    (void)signal(SIGXFSZ, inherited_xfsz);
 }
 
 static enum qs_status run(struct cli *cli, int argc, char **argv, struct qs_error *err)
@@ -54,7 +39,7 @@ int main(int argc, char **argv)
     struct qs_error err = {0};
     if (!occupy_standard_descriptors())
         return -QS_IO;
-    own_signals();
+    cli_own_signals();
     enum qs_status status = run(&cli, argc, argv, &err);
     if (status == QS_OK || cli.print_on_failure) {
         struct qs_error failure = {0};

@@ -88,9 +88,7 @@ json_t *json_words(const char *text)
 
 const char *digest_text(const unsigned char *digest, char text[DIGEST_TEXT_BYTES])
 {
-    char *at = stpcpy(text, "blake2b-256:");
-    for (size_t i = 0; i < QS_DIGEST_BYTES; i++)
-        at += sprintf(at, "%02x", digest[i]);
+    digest_format(digest, text);
     return text;
 }
 

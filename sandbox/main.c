@@ -31,6 +31,8 @@ static const struct command commands[] = {
      OPTION_PLACE | OPTION_NARROW | OPTION_JSON | OPTION_RECEIPT, false, cmd_receipt},
     {"audit", "[--verify] [--json]", "show the journal of runs, or check its chain", OPTION_VERIFY | OPTION_JSON, false,
      cmd_audit},
+    {"doctor", "[--json]", "say what keeps sandboxes from working here, and what to do", OPTION_JSON, false,
+     cmd_doctor},
     {"caches", "[--workspace DIR] --clear", "remove a workspace's private caches", OPTION_PLACE | OPTION_CLEAR, false,
      cmd_caches},
 };

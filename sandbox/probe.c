@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #define PROBE_ARGS_MAX 24
+#define TRY_SECONDS    20
 
 enum qs_status probe_bwrap(const char *path, struct qs_error *err)
 {
@@ -38,8 +39,9 @@ enum qs_status probe_bwrap(const char *path, struct qs_error *err)
     return QS_OK;
 }
 
-/* The exit status of bubblewrap with these arguments, 255 where it did not end by itself. */
-static int try(const char *path, const char *const *args)
+/* The exit status of bubblewrap with these arguments, 255 where it did not end by itself. Its output goes to out_fd, or
+ * nowhere (-1). */
+static int try_to(const char *path, const char *const *args, int out_fd)
 {
     const char *argv[PROBE_ARGS_MAX + 2] = {path};
     static char *const environment[] = {NULL};
@@ -48,10 +50,11 @@ static int try(const char *path, const char *const *args)
     pid_t pid = fork();
     if (pid == 0) {
         int null = open("/dev/null", O_RDWR);
-        if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+        if (null < 0 || dup2(null, 0) < 0 || dup2(out_fd < 0 ? null : out_fd, 1) < 0 || dup2(null, 2) < 0)
             _exit(255);
         (void)syscall(SYS_close_range, 3u, ~0u, 0);
         (void)signal(SIGCHLD, SIG_DFL);
+        (void)alarm(TRY_SECONDS); /* stays through exec: a bubblewrap that hangs is one that does not work */
         execve(path, (char *const *)(uintptr_t)argv, environment);
         _exit(255);
     }
@@ -59,6 +62,28 @@ static int try(const char *path, const char *const *args)
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+static int try(const char *path, const char *const *args)
+{
+    return try_to(path, args, -1);
+}
+
+void probe_version(const char *path, char *text, size_t size)
+{
+    static const char *const version[] = {"--version", NULL};
+    int ends[2];
+    (void)snprintf(text, size, "bubblewrap");
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    (void)try_to(path, version, ends[1]); /* a line fits into the pipe */
+    (void)close(ends[1]);
+    ssize_t len = read(ends[0], text, size - 1);
+    (void)close(ends[0]);
+    text[len > 0 ? len : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (!text[0])
+        (void)snprintf(text, size, "bubblewrap");
 }
 
 /* bubblewrap reads its arguments in order and ends with 0 at --version, with 1 at what it does not know. */
@@ -83,11 +108,11 @@ bool probe_bind_fd(const char *path)
 
 /* ---- why not ---- */
 
-/* The number in a file of one number; -1 where there is none. */
-static long read_number(const char *path)
+long probe_sysctl(const char *name)
 {
+    char path[128], text[32] = "";
+    (void)snprintf(path, sizeof path, "/proc/sys/%s", name);
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char text[32] = "";
     if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
         return -1;
     return strtol(text, NULL, 10);
@@ -95,13 +120,13 @@ static long read_number(const char *path)
 
 static enum qs_status no_user_namespace(struct qs_error *err)
 {
-    if (read_number("/proc/sys/user/max_user_namespaces") == 0) {
+    if (probe_sysctl("user/max_user_namespaces") == 0) {
         error_set(err, QS_UNTRUSTED, "user namespaces are forbidden here: user.max_user_namespaces is 0");
         error_add_advice(err, "outside of a sandbox: sysctl -w user.max_user_namespaces=10000");
-    } else if (read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0) {
+    } else if (probe_sysctl("kernel/unprivileged_userns_clone") == 0) {
         error_set(err, QS_UNTRUSTED, "user namespaces are root's alone here: kernel.unprivileged_userns_clone is 0");
         error_add_advice(err, "sysctl -w kernel.unprivileged_userns_clone=1");
-    } else if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1) {
+    } else if (probe_sysctl("kernel/apparmor_restrict_unprivileged_userns") == 1) {
         error_set(err, QS_UNTRUSTED,
                   "AppArmor restricts user namespaces here: kernel.apparmor_restrict_unprivileged_userns is 1");
         error_add_advice(err, "load an AppArmor profile for %s with the rule 'userns,'; see docs/sandbox.md",
@@ -113,7 +138,7 @@ static enum qs_status no_user_namespace(struct qs_error *err)
     return QS_UNTRUSTED;
 }
 
-enum qs_status probe_explain(const char *path, int exit_status, const char *text, struct qs_error *err)
+enum qs_status probe_namespaces(const char *path, struct qs_error *err)
 {
     static const char *const user[] = {"--unshare-user", "--ro-bind", "/", "/", "--", "/bin/true", NULL};
     static const char *const proc[] = {"--unshare-user", "--unshare-pid", "--ro-bind", "/",         "/",
@@ -130,6 +155,14 @@ enum qs_status probe_explain(const char *path, int exit_status, const char *text
     }
     if (try(path, net) != 0)
         return error_set(err, QS_UNTRUSTED, "the kernel refuses a network namespace here");
+    return QS_OK;
+}
+
+enum qs_status probe_explain(const char *path, int exit_status, const char *text, struct qs_error *err)
+{
+    enum qs_status status = probe_namespaces(path, err);
+    if (status != QS_OK)
+        return status;
     return error_set(err, QS_IO, "bubblewrap could not set the sandbox up (exit status %d): %s", exit_status,
                      text[0] ? text : "it gave no reason");
 }

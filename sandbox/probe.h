@@ -9,6 +9,7 @@
 #include "store/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define PROBE_BWRAP "/usr/bin/bwrap"
 
@@ -21,6 +22,16 @@ bool probe_option(const char *path, const char *const *option);
 
 /* --bind-fd and --ro-bind-fd. */
 bool probe_bind_fd(const char *path);
+
+/* What --version says, for people; "bubblewrap" where it says nothing. */
+void probe_version(const char *path, char *text, size_t size);
+
+/* The number in /proc/sys/NAME; -1 where there is none. */
+long probe_sysctl(const char *name);
+
+/* Can it make the namespaces of a sandbox now? Tries smaller and smaller ones; QS_UNTRUSTED with the step that this
+ * machine refuses, and with what to do. */
+enum qs_status probe_namespaces(const char *path, struct qs_error *err) QS_MUST_USE;
 
 /*
  * After a sandbox could not be made: tries smaller and smaller ones to find the step that this machine refuses, and

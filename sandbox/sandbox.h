@@ -59,6 +59,7 @@ int cmd_verify(const struct options *options);
 int cmd_receipt(const struct options *options);
 int cmd_caches(const struct options *options);
 int cmd_audit(const struct options *options);
+int cmd_doctor(const struct options *options);
 
 /* Parses argv for a command. Errors: QS_USAGE. */
 enum qs_status options_parse(const struct command *command, int argc, char **argv, struct options *ret_options,

@@ -13,6 +13,7 @@
 
 #include "qsettings/store.h"
 
+#include <stdint.h>
 #include <sys/stat.h>
 
 struct place {
@@ -27,6 +28,7 @@ struct place {
 #define PLACE_LOCK_FILE    "writer.lock"
 #define PLACE_TEMP_FILE    "data.mdb.tmp"
 #define PLACE_REQUIRE_FILE "require-system"
+#define PLACE_INIT_PREFIX  ".qsettings-init-" /* of a store that is being made, beside its place */
 
 enum qs_status place_init(enum qs_scope scope, const char *root, struct place *ret_place,
                           struct qs_error *err) QS_MUST_USE;
@@ -50,6 +52,9 @@ enum qs_status place_open(const struct place *place, int *ret_fd, struct stat *r
 /* May the effective user write here? Refuses network file systems, and a user scope whose home (by the password
  * database, or by HOME where that is another one) is not the effective user's. */
 enum qs_status place_check_writable(const struct place *place, int dir_fd, struct qs_error *err) QS_MUST_USE;
+
+/* The name of a network file system by its number (statfs(2)); NULL for any other. */
+const char *place_network_name(uint32_t magic);
 
 /* Modes of a new store: directory and data file. */
 mode_t place_dir_mode(const struct place *place);

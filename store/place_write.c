@@ -20,20 +20,25 @@ static const struct {
     {0x01161970, "GFS2"}, {0x564c, "NCP"},      {0x0bd00bd0, "Lustre"},
 };
 
+const char *place_network_name(uint32_t magic)
+{
+    for (size_t i = 0; i < sizeof NETWORK_FILE_SYSTEMS / sizeof NETWORK_FILE_SYSTEMS[0]; i++)
+        if (magic == NETWORK_FILE_SYSTEMS[i].magic)
+            return NETWORK_FILE_SYSTEMS[i].name;
+    return NULL;
+}
+
 static enum qs_status check_file_system(int dir_fd, struct qs_error *err)
 {
     struct statfs fs;
     if (qs_os->fstatfs(dir_fd, &fs))
         return error_sys(err, QS_IO, errno, "the store's file system cannot be examined");
-    for (size_t i = 0; i < sizeof NETWORK_FILE_SYSTEMS / sizeof NETWORK_FILE_SYSTEMS[0]; i++)
-        if ((uint32_t)fs.f_type == NETWORK_FILE_SYSTEMS[i].magic) {
-            enum qs_status status =
-                error_set(err, QS_UNTRUSTED, "the store lies on a network file system (%s), where it can be read only",
-                          NETWORK_FILE_SYSTEMS[i].name);
-            error_add_advice(err, "keep stores on a local disk and write them there");
-            return status;
-        }
-    return QS_OK;
+    const char *name = place_network_name((uint32_t)fs.f_type);
+    if (!name)
+        return QS_OK;
+    error_set(err, QS_UNTRUSTED, "the store lies on a network file system (%s), where it can be read only", name);
+    error_add_advice(err, "keep stores on a local disk and write them there");
+    return QS_UNTRUSTED;
 }
 
 static enum qs_status check_home(const char *home, const char *what, uid_t uid, struct qs_error *err)

@@ -43,7 +43,7 @@ commands() {
 
 @test "every command of the plan is there" {
     for command in init require set unset get list explain apply export edit check lock unlock locks log show diff \
-        rollback purge policy publish replace watch fsck repair compact backup restore schema completion version; do
+        rollback purge policy publish replace watch doctor fsck repair compact backup restore schema completion version; do
         commands | grep -qx "$command"
     done
 }
@@ -88,6 +88,7 @@ commands() {
     each --system compact
     each --system backup "$SCRATCH/backup"
     each --system restore "$SCRATCH/backup"
+    each doctor
     each completion bash
     each help
     each version

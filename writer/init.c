@@ -14,8 +14,6 @@
 #include <string.h>
 #include <sys/file.h>
 
-#define TEMP_PREFIX ".qsettings-init-"
-
 static const char *base_name(const struct place *place)
 {
     return strrchr(place->dir, '/') + 1;
@@ -91,7 +89,7 @@ static void remove_leftovers(int lock_fd)
         return;
     }
     for (struct dirent *entry; (entry = readdir(dir));)
-        if (strncmp(entry->d_name, TEMP_PREFIX, sizeof TEMP_PREFIX - 1) == 0)
+        if (strncmp(entry->d_name, PLACE_INIT_PREFIX, sizeof PLACE_INIT_PREFIX - 1) == 0)
             remove_tree(lock_fd, entry->d_name);
     (void)closedir(dir);
 }
@@ -179,7 +177,7 @@ static enum qs_status check_free(const struct qs_store *store, int parent_fd, st
 static enum qs_status init_locked(const struct qs_store *store, int parent_fd, const struct qs_init_options *options,
                                   struct qs_error *err)
 {
-    char temp[sizeof TEMP_PREFIX + 16];
+    char temp[sizeof PLACE_INIT_PREFIX + 16];
     uint64_t random = 0;
     bool demanded = false;
     enum qs_status status = check_free(store, parent_fd, err);
@@ -187,7 +185,7 @@ static enum qs_status init_locked(const struct qs_store *store, int parent_fd, c
         status = os_random(&random, sizeof random, err);
     if (status)
         return status;
-    (void)snprintf(temp, sizeof temp, TEMP_PREFIX "%016llx", (unsigned long long)random);
+    (void)snprintf(temp, sizeof temp, PLACE_INIT_PREFIX "%016llx", (unsigned long long)random);
     status = make_temp(store, parent_fd, temp, options, err);
     /* The demand comes first: a crash in between leaves readers refused, never unconfined. */
     if (!status && store->place.scope == QS_SCOPE_SYSTEM && !options->no_require_store)
