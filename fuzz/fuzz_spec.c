@@ -51,8 +51,13 @@ static void encodes_to(const struct spec *spec, const char *data, size_t len)
                                              .dev = mount->dev,
                                              .ino = mount->ino};
     }
+    plan.ref_dir_count = spec->ref_dir_count;
+    for (size_t i = 0; i < spec->ref_dir_count; i++)
+        plan.ref_dirs[i] = (struct plan_ref_dir){.fd = spec->ref_dirs[i].fd,
+                                                 .dev = spec->ref_dirs[i].dev,
+                                                 .ino = spec->ref_dirs[i].ino};
     buf_add(&filter, spec->filter, spec->filter_len);
-    MUST(spec_encode(&plan, spec->terminal, spec->argv, &filter, &out, NULL) == QS_OK);
+    MUST(spec_encode(&plan, spec->terminal, spec->argv, spec->env, &filter, &out, NULL) == QS_OK);
     MUST(out.len == len && memcmp(out.data, data, len) == 0);
     free(plan.mounts);
     buf_release(&filter);

@@ -18,7 +18,15 @@ struct attempt {
     struct sweep sweep;
     struct audit audit;
     struct run_result result;
+    struct run_early early;
+    struct qs_error sweep_err;
 };
+
+static void opened(void *context, const struct host_facts *facts)
+{
+    struct attempt *attempt = context;
+    run_early_start(facts, &attempt->early);
+}
 
 /* While bubblewrap sets up: the list of the sweep, and the record of the start, durable. Called again when the run is
  * tried again. */
@@ -39,6 +47,13 @@ static enum qs_status record_first(void *context, struct qs_error *err)
     if (status != QS_OK)
         error_add_advice(err, "executor.audit is required: without its record no command runs");
     return status;
+}
+
+/* Once: when nothing runs any more, or at the end. */
+static void sweep_last(void *context)
+{
+    struct attempt *attempt = context;
+    (void)!sweep_end(&attempt->sweep, &attempt->sweep_err); /* reported at the end */
 }
 
 /* Tells those who know only the outcome. A failure here changes nothing of what was run. */
@@ -62,7 +77,9 @@ static enum qs_status run_it(struct attempt *attempt, struct qs_error *err)
                                   .env = &attempt->context.env,
                                   .argv = attempt->options->command,
                                   .session = attempt->context.in_session ? &attempt->context.session : NULL,
+                                  .early = &attempt->early,
                                   .before_start = record_first,
+                                  .after_end = sweep_last,
                                   .context = attempt};
     enum qs_status status = context_take_share(&attempt->context, err);
     return status == QS_OK ? run_try(&request, &attempt->context.facts, &attempt->result, err) : status;
@@ -108,9 +125,9 @@ static void say(const struct attempt *attempt)
 
 static int conclude(struct attempt *attempt, enum qs_status status, struct qs_error *err)
 {
-    struct qs_error sweep_err = {0};
-    if (sweep_end(&attempt->sweep, &sweep_err) != QS_OK)
-        (void)report_error(&sweep_err, 0);
+    sweep_last(attempt); /* nothing to do where it was done already */
+    if (attempt->sweep_err.status != QS_OK)
+        (void)report_error(&attempt->sweep_err, 0);
     record_last(attempt, status == QS_OK ? NULL : err);
     if (status != QS_OK)
         return report_error(err, EXIT_REFUSED);
@@ -123,13 +140,14 @@ int cmd_run(const struct options *options)
     struct attempt attempt = {.options = options,
                               .sweep = {.lock = -1, .pending = -1},
                               .audit.fd = -1,
+                              .early = RUN_EARLY_NONE,
                               .result = {.started = false}};
     struct qs_error err = {0};
     if (options->status_fd >= 0 && fcntl(options->status_fd, F_SETFD, FD_CLOEXEC) != 0) {
         error_set(&err, QS_USAGE, "--status-fd %d is not open", options->status_fd);
         return report_error(&err, EXIT_REFUSED);
     }
-    enum qs_status status = context_open(options, true, 0, &attempt.context, &err);
+    enum qs_status status = context_open_run(options, opened, &attempt, &attempt.context, &err);
     if (status == QS_OK && attempt.context.store_moved)
         (void)fprintf(stderr, "qsandbox: this session's policy is in force; the store holds another by now\n");
     if (status == QS_OK)
@@ -138,6 +156,7 @@ int cmd_run(const struct options *options)
         status = context_plan(options, true, 0, &attempt.context, &err);
     if (status == QS_OK)
         status = run_it(&attempt, &err);
+    run_early_cancel(&attempt.early); /* where the run was refused before it was needed */
     int code = conclude(&attempt, status, &err);
     audit_close(&attempt.audit);
     sweep_release(&attempt.sweep);

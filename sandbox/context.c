@@ -44,17 +44,16 @@ static void forget_plan(struct context *context)
     host_facts_release(&context->facts);
 }
 
-enum qs_status context_plan(const struct options *options, bool for_run, unsigned without, struct context *context,
-                            struct qs_error *err)
+static enum qs_status plan(const struct options *options, struct facts_request *request, unsigned without,
+                           struct context *context, struct qs_error *err)
 {
-    const struct facts_request request = {.policy = &context->policy,
-                                          .workspace = options->workspace,
-                                          .cwd = options->cwd,
-                                          .root = options->root,
-                                          .session_group = context->in_session ? &context->session.group : NULL,
-                                          .make_caches = for_run};
+    request->policy = &context->policy;
+    request->workspace = options->workspace;
+    request->cwd = options->cwd;
+    request->root = options->root;
+    request->session_group = context->in_session ? &context->session.group : NULL;
     forget_plan(context);
-    enum qs_status status = host_facts_collect(&request, &context->facts, err);
+    enum qs_status status = host_facts_collect(request, &context->facts, err);
     if (status == QS_OK)
         status = plan_make(&context->policy, &context->facts, without, &context->plan, err);
     if (status == QS_OK)
@@ -62,17 +61,38 @@ enum qs_status context_plan(const struct options *options, bool for_run, unsigne
     return status;
 }
 
-enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
+enum qs_status context_plan(const struct options *options, bool for_run, unsigned without, struct context *context,
                             struct qs_error *err)
 {
-    struct context *context = ret_context;
+    struct facts_request request = {.make_caches = for_run};
+    return plan(options, &request, without, context, err);
+}
+
+static enum qs_status open_policy(const struct options *options, struct context *context, struct qs_error *err)
+{
     *context = (struct context){.facts = HOST_FACTS_NONE, .session = SESSION_NONE};
     enum qs_status status = read_policy(options, context, err);
     if (status != QS_OK)
         return status;
     context->policy = *qs_policy_get(context->result);
     narrow(options, context);
-    return context_plan(options, for_run, without, context, err);
+    return QS_OK;
+}
+
+enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
+                            struct qs_error *err)
+{
+    enum qs_status status = open_policy(options, ret_context, err);
+    return status == QS_OK ? context_plan(options, for_run, without, ret_context, err) : status;
+}
+
+enum qs_status context_open_run(const struct options *options,
+                                void (*opened)(void *opened_context, const struct host_facts *facts),
+                                void *opened_context, struct context *ret_context, struct qs_error *err)
+{
+    struct facts_request request = {.make_caches = true, .opened = opened, .context = opened_context};
+    enum qs_status status = open_policy(options, ret_context, err);
+    return status == QS_OK ? plan(options, &request, 0, ret_context, err) : status;
 }
 
 enum qs_status context_take_share(struct context *context, struct qs_error *err)

@@ -29,6 +29,10 @@ struct context {
  */
 enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
                             struct qs_error *err) QS_MUST_USE;
+/* For a run; opened is called as soon as all descriptors of the facts are open, which a later error does not undo. */
+enum qs_status context_open_run(const struct options *options,
+                                void (*opened)(void *opened_context, const struct host_facts *facts),
+                                void *opened_context, struct context *ret_context, struct qs_error *err) QS_MUST_USE;
 /* Looks at the host and plans anew, under the policy that was read. */
 enum qs_status context_plan(const struct options *options, bool for_run, unsigned without, struct context *context,
                             struct qs_error *err) QS_MUST_USE;

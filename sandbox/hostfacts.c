@@ -107,7 +107,7 @@ static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
 
 static enum qs_status guard_root(const struct qs_policy *policy, struct root_fact *root, struct qs_error *err)
 {
-    enum qs_status status = git_look(&root->place, &root->git, err);
+    enum qs_status status = QS_OK;
     for (size_t i = 0; i < policy->protected_paths.count && status == QS_OK; i++) {
         const char *name = policy->protected_paths.items[i];
         /* In a linked worktree .git is a file: what git needs is guarded by git_look. */
@@ -133,7 +133,7 @@ static enum qs_status look_root(const struct facts_request *request, struct host
         return error_set(err, QS_INVALID, "the writable root %s is not a directory", given);
     if (request->policy->filesystem == QS_FS_READ_ONLY)
         return QS_OK; /* nothing to guard where nothing is writable */
-    return guard_root(request->policy, root, err);
+    return git_look(&root->place, &root->git, err);
 }
 
 static char *absolute(const char *path)
@@ -161,6 +161,15 @@ static enum qs_status look_roots(const struct facts_request *request, struct hos
         return error_set(err, QS_USAGE, "the workspace %s is not a directory that can be reached", workspace);
     for (size_t i = 0; i < listed->count && status == QS_OK && writable; i++)
         status = look_root(request, facts, listed->items[i], err);
+    return status;
+}
+
+static enum qs_status guard_roots(const struct qs_policy *policy, struct host_facts *facts, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    bool writable = policy->filesystem == QS_FS_WORKSPACE_WRITE; /* nothing to guard where nothing is */
+    for (size_t i = 0; i < facts->root_count && status == QS_OK && writable; i++)
+        status = guard_root(policy, &facts->roots[i], err);
     return status;
 }
 
@@ -224,7 +233,8 @@ static enum qs_status look_group(const struct facts_request *request, struct hos
     return QS_OK;
 }
 
-static enum qs_status collect(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+/* What is kept open for bubblewrap's start. */
+static enum qs_status collect_open(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
 {
     const struct qs_policy *policy = request->policy;
     enum qs_status status = look_user(request, facts, err);
@@ -232,22 +242,33 @@ static enum qs_status collect(const struct facts_request *request, struct host_f
         status = look_self(facts, err);
     if (status == QS_OK)
         status = look_roots(request, facts, err);
+    if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
+        status = look_list(&policy->sockets, facts, true, &facts->sockets, err);
+    if (status == QS_OK)
+        status = look_list(&policy->devices, facts, true, &facts->devices, err);
+    if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE && policy->caches == QS_CACHES_PRIVATE)
+        status = caches_look(request, facts, err);
+    if (status == QS_OK)
+        status = look_group(request, facts, err);
+    return status;
+}
+
+static enum qs_status collect(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    const struct qs_policy *policy = request->policy;
+    enum qs_status status = collect_open(request, facts, err);
+    if (status == QS_OK && request->opened)
+        request->opened(request->context, facts);
+    if (status == QS_OK)
+        status = guard_roots(policy, facts, err);
     if (status == QS_OK)
         status = look_cwd(request, facts, err);
     if (status == QS_OK)
         status = look_list(&policy->hidden_paths, facts, false, &facts->hidden, err);
     if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
-        status = look_list(&policy->sockets, facts, true, &facts->sockets, err);
-    if (status == QS_OK)
-        status = look_list(&policy->devices, facts, true, &facts->devices, err);
-    if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
         status = host_sockets_look("/proc/net/unix", &facts->host_sockets, err);
-    if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE && policy->caches == QS_CACHES_PRIVATE)
-        status = caches_look(request, facts, err);
     if (status == QS_OK)
         status = look_stores(request, facts, err);
-    if (status == QS_OK)
-        status = look_group(request, facts, err);
     return status;
 }
 

@@ -88,6 +88,9 @@ struct facts_request {
     const char *home;         /* tests; NULL: the password database's */
     const int *session_group; /* NULL or -1: none */
     bool make_caches;         /* creates the private cache directories */
+    /* Called once, when all descriptors of the facts are open and much is still to be looked at. May be NULL. */
+    void (*opened)(void *context, const struct host_facts *facts);
+    void *context;
 };
 
 /*

@@ -195,6 +195,8 @@ static void on_event(struct run *run, const struct event *event)
         result->ended = true;
         result->wait_status = event->value;
         result->end = at;
+        if (event->alone && run->request->after_end)
+            run->request->after_end(run->request->context);
         break;
     }
 }
@@ -363,7 +365,8 @@ static enum qs_status complete(struct run *run)
     if (request->before_start)
         status = request->before_start(request->context, run->err);
     if (status == QS_OK)
-        status = spec_encode(request->plan, run->terminal.handed, request->argv, &filter, &run->spec, run->err);
+        status = spec_encode(request->plan, run->terminal.handed, request->argv, request->env->items, &filter,
+                             &run->spec, run->err);
     return status;
 }
 

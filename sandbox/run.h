@@ -4,8 +4,9 @@
  *
  *   executor --- bubblewrap (own process group) --- shim = PID 1 --- command (own process group) --- ...
  *
- * bubblewrap begins at once; meanwhile the executor makes the call filter and lets the caller make its record durable.
- * The shim waits for the specification, so that the command cannot start before either is done.
+ * bubblewrap begins at once, or has begun before there was a plan; meanwhile the executor lets the caller make its
+ * record durable. The shim waits for the specification, so that the command cannot start before that is done: whatever
+ * ends the executor earlier, at any moment, leaves bubblewrap without arguments or the shim without its specification.
  *
  * Ends: the command's end ends the namespace. SIGTERM, SIGHUP, the end of the caller and the wall limit give the
  * command SIGTERM, and RUN_GRACE_MS later the kernel takes everything. Whatever ends the executor, SIGKILL included,
@@ -25,14 +26,54 @@
 #define RUN_GRACE_MS 2000  /* between SIGTERM and the end */
 #define RUN_SETUP_MS 60000 /* a sandbox that is not up by then is refused */
 
+/* The executor's ends; -1 where closed. */
+struct run_pipes {
+    int spec;    /* write: the specification */
+    int events;  /* read: struct event */
+    int control; /* write: signals */
+    int error;   /* read: what bubblewrap says before the shim takes over */
+};
+
+void run_pipes_release(struct run_pipes *pipes);
+
+/*
+ * A bubblewrap that is started when the descriptors it will bind are known, and the plan is not yet: its own start and
+ * the rest of the executor's work go on side by side. It waits for its arguments at a pipe and has made no namespace;
+ * cancelling kills it. Where the plan needs a descriptor that it does not have, another one is started.
+ */
+#define RUN_EARLY_MAX 64
+struct run_early {
+    pid_t pid; /* 0: none */
+    int args;  /* write end */
+    struct run_pipes pipes;
+    struct bound {
+        int fd;
+        uint64_t dev, ino;
+    } bound[RUN_EARLY_MAX];
+    size_t count;
+    bool overflow;
+};
+#define RUN_EARLY_NONE \
+    { \
+        .args = -1, .pipes = { -1, -1, -1, -1 } \
+    }
+
+/* Without success there is none, and nothing is said: the start after the plan finds the reason. */
+void run_early_start(const struct host_facts *facts, struct run_early *early);
+void run_early_cancel(struct run_early *early);
+
 struct run_request {
     const struct plan *plan;
     const struct env *env;
     char *const *argv;
     bool by_name;                  /* this bubblewrap cannot bind by descriptor */
+    struct run_early *early;       /* used up, or cancelled; may be NULL */
     const struct session *session; /* whose end, and whose time, is the run's too; NULL */
     /* Called once, while bubblewrap sets up; anything but QS_OK and the command does not start. May be NULL. */
     enum qs_status (*before_start)(void *context, struct qs_error *err);
+    /* Called at most once, when the command has ended and left no process, while the namespaces are taken down. May be
+     * NULL. */
+    void (*after_end)(void *context);
     void *context;
 };
 

@@ -10,18 +10,32 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SHIM_FAILED 125
 
-void shim_event(int fd, enum event_type type, int value, const char *text)
+static void send(int fd, struct event *event)
 {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    struct event event = {.type = type, .value = value, .seconds = now.tv_sec, .nanoseconds = (uint32_t)now.tv_nsec};
+    event->seconds = now.tv_sec;
+    event->nanoseconds = (uint32_t)now.tv_nsec;
+    (void)!write(fd, event, sizeof *event); /* the executor is gone: the control pipe says so, and ends us */
+}
+
+void shim_event(int fd, enum event_type type, int value, const char *text)
+{
+    struct event event = {.type = type, .value = value};
     (void)snprintf(event.text, sizeof event.text, "%s", text);
-    ssize_t done = write(fd, &event, sizeof event);
-    (void)done; /* the executor is gone: the control pipe says so, and ends us */
+    send(fd, &event);
+}
+
+void shim_ended(int fd, int wait_status, bool alone)
+{
+    struct event event = {.type = EVENT_ENDED, .value = wait_status, .alone = alone};
+    send(fd, &event);
 }
 
 static bool parse_fd(const char *text, int *fd)
@@ -49,12 +63,34 @@ static enum qs_status check_stdio(struct qs_error *err)
     return QS_OK;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* bubblewrap was started when it was not yet known which descriptors it would need. */
+static void close_others(const struct spec *spec, const struct shim_fds *fds)
+{
+    int own[4 + SPEC_REF_DIRS_MAX] = {STDERR_FILENO, fds->events, fds->control, fds->error};
+    size_t count = 4;
+    for (size_t i = 0; i < spec->ref_dir_count; i++)
+        own[count++] = spec->ref_dirs[i].fd;
+    qsort(own, count, sizeof own[0], by_number);
+    for (size_t i = 0; i < count; i++) {
+        unsigned first = (unsigned)own[i] + 1, last = i + 1 < count ? (unsigned)own[i + 1] - 1 : ~0u;
+        if (first <= last)
+            (void)syscall(SYS_close_range, first, last, 0u);
+    }
+}
+
 static enum qs_status prepare(int spec_fd, struct spec *spec, struct shim_fds *fds, struct qs_error *err)
 {
     enum qs_status status = spec_read(spec_fd, spec, err);
     (void)close(spec_fd);
     for (size_t i = 0; i < spec->ref_dir_count; i++)
         (void)fcntl(spec->ref_dirs[i].fd, F_SETFD, FD_CLOEXEC);
+    if (status == QS_OK && !(spec->without & WITHOUT(DESCRIPTORS)))
+        close_others(spec, fds);
     if (status == QS_OK && dup2(fds->error, STDERR_FILENO) < 0)
         status = error_set(err, QS_IO, "cannot take standard error over");
     if (status == QS_OK)
@@ -69,8 +105,7 @@ static enum qs_status prepare(int spec_fd, struct spec *spec, struct shim_fds *f
         status = shim_confine(spec, err);
     if (status == QS_OK && chdir(spec->cwd) != 0)
         status = error_set(err, QS_USAGE, "the directory %s cannot be entered inside", spec->cwd);
-    if (status == QS_OK && setenv("PWD", spec->cwd, 1) != 0) /* bubblewrap has set its own */
-        status = error_set(err, QS_IO, "out of memory");
+    environ = spec->env; /* the command's; bubblewrap was started without any */
     return status;
 }
 

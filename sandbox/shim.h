@@ -40,6 +40,7 @@ struct shim_fds {
     int events, control, error, terminal; /* terminal: -1 where none is handed over */
 };
 void shim_event(int fd, enum event_type type, int value, const char *text);
+void shim_ended(int fd, int wait_status, bool alone);
 
 /* Starts the command and stays until it has ended; returns the exit status of PID 1. */
 int shim_run(const struct spec *spec, const struct shim_fds *fds);

@@ -120,9 +120,9 @@ static void signal_command(const struct init *init, int signal)
 
 static void reap(struct init *init)
 {
-    int status;
+    int status, end = 0;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED | __WALL)) > 0) {
         if (pid != init->command)
             continue;
         if (WIFSTOPPED(status)) {
@@ -130,10 +130,13 @@ static void reap(struct init *init)
         } else if (WIFCONTINUED(status)) {
             shim_event(init->fds->events, EVENT_CONTINUED, 0, "");
         } else {
-            shim_event(init->fds->events, EVENT_ENDED, status, "");
+            end = status;
             init->ended = true;
         }
     }
+    /* Every process of the namespace is a descendant, and what lost its parent is a child of PID 1. */
+    if (init->ended)
+        shim_ended(init->fds->events, end, pid < 0 && errno == ECHILD && getpid() == 1);
 }
 
 /* A byte from the executor is a signal for the command; 0: the terminal is the command's again. False when the executor

@@ -43,8 +43,18 @@ static void add_mounts(const struct plan *plan, struct buf *out)
     }
 }
 
-enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *argv, const struct buf *filter,
-                           struct buf *out, struct qs_error *err)
+static void add_list(char *const *list, struct buf *out)
+{
+    uint32_t count = 0;
+    while (list[count])
+        count++;
+    buf_add_u32(out, count);
+    for (uint32_t i = 0; i < count; i++)
+        add_text(out, list[i]);
+}
+
+enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *argv, char *const *env,
+                           const struct buf *filter, struct buf *out, struct qs_error *err)
 {
     unsigned flags = (terminal ? SPEC_TERMINAL : 0) | (plan->scope_abstract ? SPEC_SCOPE_ABSTRACT : 0) |
                      (plan->private_var_tmp ? SPEC_VAR_TMP : 0);
@@ -66,14 +76,10 @@ enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *
         buf_add_u64(out, plan->ref_dirs[i].ino);
     }
     add_text(out, plan->cwd);
-    uint32_t argc = 0;
-    while (argv[argc])
-        argc++;
-    buf_add_u32(out, argc);
-    for (uint32_t i = 0; i < argc; i++)
-        add_text(out, argv[i]);
+    add_list(argv, out);
     buf_add_u32(out, (uint32_t)filter->len);
     buf_add(out, filter->data, filter->len);
+    add_list(env, out);
     if (out->failed)
         return error_set(err, QS_IO, "out of memory");
     if (out->len > SPEC_MAX_BYTES)
@@ -87,6 +93,7 @@ void spec_release(struct spec *spec)
 {
     free(spec->mounts);
     free(spec->argv);
+    free(spec->env);
     free(spec->raw);
     *spec = (struct spec){0};
 }
@@ -148,16 +155,15 @@ static void take_ref_dirs(struct cursor *cursor, struct spec *spec)
     }
 }
 
-static void take_argv(struct cursor *cursor, struct spec *spec)
+static char **take_list(struct cursor *cursor)
 {
-    size_t argc = take_count(cursor, 5);
-    spec->argv = calloc(argc + 1, sizeof *spec->argv);
-    if (!spec->argv || argc == 0) {
+    size_t count = take_count(cursor, 5);
+    char **list = calloc(count + 1, sizeof *list);
+    if (!list)
         cursor->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < argc; i++)
-        spec->argv[i] = take_text(cursor);
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = take_text(cursor);
+    return list;
 }
 
 static void take_all(struct cursor *cursor, struct spec *spec)
@@ -184,9 +190,13 @@ static void take_all(struct cursor *cursor, struct spec *spec)
         take_ref_dirs(cursor, spec);
     spec->cwd = take_text(cursor);
     if (!cursor->failed)
-        take_argv(cursor, spec);
+        spec->argv = take_list(cursor);
+    if (!spec->argv || !spec->argv[0])
+        cursor->failed = true;
     spec->filter_len = cursor_u32(cursor);
     spec->filter = (char *)(uintptr_t)cursor_bytes(cursor, spec->filter_len);
+    if (!cursor->failed)
+        spec->env = take_list(cursor);
 }
 
 enum qs_status spec_decode(char *raw, size_t len, struct spec *ret_spec, struct qs_error *err)

@@ -34,6 +34,7 @@ struct spec {
     size_t mount_count;
     char *cwd;
     char **argv;  /* ended by NULL */
+    char **env;   /* the same: the command's environment */
     char *filter; /* struct sock_filter[] */
     size_t filter_len;
     bool terminal, scope_abstract, private_var_tmp;
@@ -44,8 +45,8 @@ struct spec {
 };
 
 /* Appends the message. Errors: QS_INVALID (over SPEC_MAX_BYTES), QS_IO (memory). */
-enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *argv, const struct buf *filter,
-                           struct buf *out, struct qs_error *err) QS_MUST_USE;
+enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *argv, char *const *env,
+                           const struct buf *filter, struct buf *out, struct qs_error *err) QS_MUST_USE;
 
 /* Reads one message from fd to its end. Ownership: spec_release. Errors: QS_INVALID (not such a message), QS_IO. */
 enum qs_status spec_read(int fd, struct spec *ret_spec, struct qs_error *err) QS_MUST_USE;
@@ -59,7 +60,7 @@ enum event_type {
     EVENT_NOT_RUN,    /* value: errno of the exec; text: the program */
     EVENT_STOPPED,    /* value: the signal */
     EVENT_CONTINUED,
-    EVENT_ENDED, /* value: the command's wait status, as waitpid(2) gives it */
+    EVENT_ENDED, /* value: the command's wait status, as waitpid(2) gives it; alone: PID 1 has no process left */
 };
 
 struct event {
@@ -67,6 +68,7 @@ struct event {
     int32_t value;
     int64_t seconds; /* realtime */
     uint32_t nanoseconds;
+    uint32_t alone;
     char text[300]; /* the whole record stays far below PIPE_BUF, so that a write is atomic */
 };
 

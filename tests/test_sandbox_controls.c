@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +213,126 @@ static void the_wall_limit_ends_the_run(void **state)
     assert_false(timed_out);
 }
 
+/* ---- the course of a run ---- */
+
+struct course {
+    struct run_early early;
+    pid_t started;      /* the early bubblewrap */
+    bool used;          /* it was there when the run set up */
+    unsigned after_end; /* calls */
+};
+
+static enum qs_status note_start(void *context, struct qs_error *err)
+{
+    struct course *course = context;
+    (void)err;
+    course->used = course->started > 0 && kill(course->started, 0) == 0;
+    return QS_OK;
+}
+
+static void note_end(void *context)
+{
+    struct course *course = context;
+    course->after_end++;
+}
+
+static void start_early(void *context, const struct host_facts *facts)
+{
+    struct course *course = context;
+    run_early_start(facts, &course->early);
+    course->started = course->early.pid;
+}
+
+/* Runs the script in a bubblewrap that was started early; alter may change what the plan binds. */
+static void follow(const char *script, void (*alter)(struct host_facts *), struct course *course)
+{
+    struct qs_policy policy = fixture_policy();
+    struct facts_request request = {.policy = &policy,
+                                    .workspace = workspace,
+                                    .root = store,
+                                    .home = home,
+                                    .opened = start_early,
+                                    .context = course};
+    struct host_facts facts;
+    struct plan plan = {0};
+    struct env env = {0};
+    struct qs_error err = {0};
+    struct run_result result;
+    *course = (struct course){.early = RUN_EARLY_NONE};
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, NULL};
+    assert_int_equal(host_facts_collect(&request, &facts, &err), QS_OK);
+    assert_true(course->started > 0);
+    if (alter)
+        alter(&facts);
+    assert_int_equal(plan_make(&policy, &facts, 0, &plan, &err), QS_OK);
+    assert_int_equal(env_make(&policy, &facts, &plan, environ, &env, &err), QS_OK);
+    const struct run_request run = {.plan = &plan,
+                                    .env = &env,
+                                    .argv = argv,
+                                    .early = &course->early,
+                                    .before_start = note_start,
+                                    .after_end = note_end,
+                                    .context = course};
+    assert_int_equal(run_plan(&run, &result, &err), QS_OK);
+    assert_int_equal(run_exit_status(&result), 0);
+    assert_int_equal(course->early.pid, 0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left, used or not */
+    env_release(&env);
+    plan_release(&plan);
+    host_facts_release(&facts);
+}
+
+static void another_number(struct host_facts *facts)
+{
+    int moved = fcntl(facts->roots[0].place.fd, F_DUPFD_CLOEXEC, 200);
+    assert_true(moved >= 200);
+    (void)close(facts->roots[0].place.fd);
+    facts->roots[0].place.fd = moved;
+}
+
+static void an_early_bubblewrap_is_used_or_another_one_is_started(void **state)
+{
+    (void)state;
+    struct course course;
+    follow("touch early", NULL, &course);
+    assert_true(course.used);
+    follow("touch early", another_number, &course);
+    assert_false(course.used);
+}
+
+static void an_early_bubblewrap_that_is_cancelled_leaves_nothing(void **state)
+{
+    (void)state;
+    struct course course = {.early = RUN_EARLY_NONE};
+    struct qs_policy policy = fixture_policy();
+    struct facts_request request = {.policy = &policy,
+                                    .workspace = workspace,
+                                    .cwd = "/nowhere/at/all",
+                                    .root = store,
+                                    .home = home,
+                                    .opened = start_early,
+                                    .context = &course};
+    struct host_facts facts;
+    assert_int_not_equal(host_facts_collect(&request, &facts, NULL), QS_OK); /* refused when it was started already */
+    assert_true(course.started > 0);
+    assert_int_equal(kill(course.started, 0), 0);
+    run_early_cancel(&course.early);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    run_early_cancel(&course.early); /* twice is once */
+}
+
+static void the_end_is_told_early_only_where_no_process_is_left(void **state)
+{
+    (void)state;
+    struct course course;
+    follow("true", NULL, &course);
+    assert_int_equal(course.after_end, 1);
+    follow("sleep 1000 & true", NULL, &course);
+    assert_int_equal(course.after_end, 0);
+    follow("(setsid sleep 1000 &) </dev/null >/dev/null 2>&1; true", NULL, &course);
+    assert_int_equal(course.after_end, 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--inner") == 0)
@@ -230,6 +351,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(no_capability_is_left),
         cmocka_unit_test(descriptors_are_closed),
         cmocka_unit_test(the_wall_limit_ends_the_run),
+        cmocka_unit_test(an_early_bubblewrap_is_used_or_another_one_is_started),
+        cmocka_unit_test(an_early_bubblewrap_that_is_cancelled_leaves_nothing),
+        cmocka_unit_test(the_end_is_told_early_only_where_no_process_is_left),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -18,13 +18,14 @@ static void encode(struct buf *out)
     struct plan plan = {0};
     struct buf filter = {0};
     char *const argv[] = {(char[]){"cmd"}, (char[]){""}, (char[]){"two words\n"}, NULL};
+    char *const env[] = {(char[]){"HOME=/home/ann"}, (char[]){"EMPTY="}, NULL};
     policy.limits.open_files = 77;
     fixture_facts(&facts);
     buf_add_str(&filter, "12345678");
     assert_int_equal(plan_make(&policy, &facts, WITHOUT(WALL), &plan, NULL), QS_OK);
     plan.ref_dirs[0] = (struct plan_ref_dir){.path = "/x", .fd = 9, .dev = 4, .ino = 5};
     plan.ref_dir_count = 1;
-    assert_int_equal(spec_encode(&plan, true, argv, &filter, out, NULL), QS_OK);
+    assert_int_equal(spec_encode(&plan, true, argv, env, &filter, out, NULL), QS_OK);
     buf_release(&filter);
     plan_release(&plan);
     fixture_facts_release(&facts);
@@ -49,6 +50,9 @@ static void what_goes_in_comes_out(void **state)
     assert_string_equal(spec.argv[1], "");
     assert_string_equal(spec.argv[2], "two words\n");
     assert_null(spec.argv[3]);
+    assert_string_equal(spec.env[0], "HOME=/home/ann");
+    assert_string_equal(spec.env[1], "EMPTY=");
+    assert_null(spec.env[2]);
     assert_string_equal(spec.cwd, "/home/ann/work");
     assert_int_equal(spec.open_files, 77);
     assert_int_equal(spec.without, WITHOUT(WALL));
