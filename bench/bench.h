@@ -97,6 +97,7 @@ void rows_read(struct bench *bench);
 void rows_write(struct bench *bench);
 void rows_policy(struct bench *bench);
 void rows_process(struct bench *bench);
+void rows_node(struct bench *bench);
 void rows_sandbox(struct bench *bench);
 void rows_storm(struct bench *bench);
 void rows_curves(struct bench *bench);

@@ -16,8 +16,8 @@ static const struct {
     const char *name;
     void (*run)(struct bench *bench);
 } parts[] = {
-    {"read", rows_read},       {"policy", rows_policy}, {"write", rows_write},   {"process", rows_process},
-    {"sandbox", rows_sandbox}, {"storm", rows_storm},   {"curves", rows_curves},
+    {"read", rows_read}, {"policy", rows_policy},   {"write", rows_write}, {"process", rows_process},
+    {"node", rows_node}, {"sandbox", rows_sandbox}, {"storm", rows_storm}, {"curves", rows_curves},
 };
 
 static char to_remove[BENCH_PATH_BYTES];

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <mutex>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <thread>
@@ -230,6 +231,7 @@ void watcher::wait(bool for_events)
 
 void watcher::run()
 {
+    (void)pthread_setname_np(pthread_self(), "qsettings-watch");
     for (;;) {
         bool for_events;
         {

@@ -74,15 +74,25 @@ function run(text, { args = [], flags = [], env = {}, stdio = [], command = [pro
   return new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal, out, err })));
 }
 
-// Turns of the event loop until it is so; ten seconds at most.
+// Turns of the event loop until it is so; half a minute at most.
 async function eventually(isSo) {
-  for (const end = Date.now() + 10000; Date.now() < end;) {
+  for (const end = Date.now() + 30000; Date.now() < end;) {
     if (isSo()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   throw new Error(`never so: ${isSo}`);
 }
 
-const threads = () => fs.readdirSync("/proc/self/task").length;
+// How many threads of watches this process has. One may end while it is looked at.
+function threads() {
+  const { readFileSync, readdirSync } = require("node:fs");
+  return readdirSync("/proc/self/task").filter((task) => {
+    try {
+      return readFileSync(`/proc/self/task/${task}/comm`, "utf8") === "qsettings-watch\n";
+    } catch (error) {
+      return false;
+    }
+  }).length;
+}
 
 module.exports = { POLICY, build, eventually, q: require(path.join(build, "node")), run, scratch, threads };
