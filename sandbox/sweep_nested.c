@@ -8,10 +8,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #define MODULES_MAX_DEPTH 16u
@@ -72,6 +75,8 @@ struct walk {
     char **queue; /* directories still to be read, by their names beneath the root; "" is the root */
     size_t head, count, cap;
     unsigned left;
+    bool links_count; /* on this file system a directory with two links has no directories in it */
+    dev_t device;
     char *unread; /* the first directory that could not be read */
 };
 
@@ -128,19 +133,32 @@ static bool is_directory(int dir, const struct dirent *entry)
     return fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Takes a directory up. Its .git is asked for by name and at once, so that a directory full of files beside it cannot
- * keep it from being found. */
-static enum qs_status take_up(struct walk *walk, char *dir, struct qs_error *err)
+/* A .git is asked for by name, and before the directories around it are read: one full of files beside it cannot keep
+ * it from being found. dir_fd and name lead to the directory, which is dir beneath the root. */
+static enum qs_status ask_for_repository(struct walk *walk, int dir_fd, const char *name, const char *dir,
+                                         struct qs_error *err)
 {
-    AUTO_FREE char *name = dir ? below(dir, ".git") : NULL;
+    char beneath[NAME_MAX + 8];
     struct stat st;
-    bool own = dir && !*dir && walk->place->own_git;
-    enum qs_status status = push(walk, dir, err);
-    if (status == QS_OK && !name)
-        status = error_set(err, QS_IO, "out of memory");
-    if (status == QS_OK && !own && fstatat(walk->root, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        status = sweep_repo(walk->sweep, walk->nested, walk->place->dir, name, err);
-    return status;
+    (void)snprintf(beneath, sizeof beneath, "%s/.git", name);
+    if (fstatat(dir_fd, beneath, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return QS_OK;
+    AUTO_FREE char *whole = below(dir, ".git");
+    return whole ? sweep_repo(walk->sweep, walk->nested, walk->place->dir, whole, err)
+                 : error_set(err, QS_IO, "out of memory");
+}
+
+static enum qs_status take_up(struct walk *walk, int parent, const char *name, char *dir, struct qs_error *err)
+{
+    struct stat st;
+    bool known = dir && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    enum qs_status status = dir ? ask_for_repository(walk, parent, name, dir, err) : QS_OK;
+    if (status == QS_OK && known && walk->links_count && st.st_dev == walk->device && st.st_nlink == 2) {
+        free(dir); /* no directory in it: nothing more to be found */
+        return QS_OK;
+    }
+    enum qs_status pushed = push(walk, dir, err);
+    return status == QS_OK ? pushed : status;
 }
 
 static enum qs_status read_entries(struct walk *walk, DIR *list, const char *dir, struct seen *seen,
@@ -155,7 +173,7 @@ static enum qs_status read_entries(struct walk *walk, DIR *list, const char *dir
         walk->left--;
         see(seen, name);
         if (strcasecmp(name, ".git") != 0 && is_directory(dirfd(list), entry))
-            status = take_up(walk, below(dir, name), err);
+            status = take_up(walk, dirfd(list), name, below(dir, name), err);
     }
     return status;
 }
@@ -198,6 +216,17 @@ static enum qs_status say_limits(struct walk *walk, struct qs_error *err)
     return sweep_line(&walk->sweep->notices, text, err);
 }
 
+/* The leaves need not be read where their links tell them, as find(1) does it. */
+static void look_at_device(struct walk *walk)
+{
+    struct statfs fs;
+    struct stat st;
+    if (fstat(walk->root, &st) != 0 || fstatfs(walk->root, &fs) != 0)
+        return;
+    walk->device = st.st_dev;
+    walk->links_count = fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC;
+}
+
 static enum qs_status walk_root(struct sweep *sweep, const struct nested *nested, const struct nested_place *place,
                                 struct qs_error *err)
 {
@@ -208,7 +237,10 @@ static enum qs_status walk_root(struct sweep *sweep, const struct nested *nested
         return QS_OK; /* the whole root is gone */
     if (walk.root < 0)
         return error_sys(err, QS_IO, errno, "cannot open %s to look for repositories", place->dir);
-    enum qs_status status = take_up(&walk, strdup(""), err);
+    look_at_device(&walk);
+    enum qs_status status = place->own_git ? QS_OK : ask_for_repository(&walk, walk.root, ".", "", err);
+    if (status == QS_OK)
+        status = push(&walk, strdup(""), err);
     while (status == QS_OK && walk.left && walk.head < walk.count) {
         AUTO_FREE char *dir = walk.queue[walk.head++];
         status = read_dir(&walk, dir, err);

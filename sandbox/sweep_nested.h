@@ -11,7 +11,7 @@
 
 #include "sandbox/sweep.h"
 
-/* About a tenth of a second where the directories are in memory. */
+/* A directory without directories in it is not read where that can be told without, and its entries do not count. */
 #define NESTED_MAX_ENTRIES 200000u
 
 /* In the list of the sweep: what a directory is. */

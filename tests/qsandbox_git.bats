@@ -354,7 +354,7 @@ signal.setitimer(signal.ITIMER_REAL, 0)" || echo FAILED
     run sandboxed ann --status-fd 3 -- sh -ec 'mkdir near; echo "gitdir: /etc" >near/.git; mkdir -p far/away/deep; echo "gitdir: /etc" >far/away/deep/.git
         python3 -c "
 import os
-os.mkdir(\"many\")
+os.makedirs(\"many/directory\")
 open(\"many/0\", \"w\").close()
 for i in range(1, 200001): os.link(\"many/0\", \"many/%d\" % i)"' 3>"$base/status"
     near=$(ls -A "$(ws ann)/near")
