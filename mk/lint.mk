@@ -3,7 +3,7 @@
 
 LINT_C      := $(LIB_SRC) $(TERMINAL_SRC) $(CLI_SRC) $(SANDBOX_SRC) $(STRESS_SRC)
 LAYOUT_C     = $(shell git ls-files '*.c' '*.h' '*.cc')
-LINT_SH      = $(shell git ls-files '*.sh') .ci/run
+LINT_SH      = $(shell git ls-files '*.sh' '*.postinst' '*.prerm') .ci/run
 TIDY_STAMPS := $(patsubst %.c,build/obj/tidy/%.ok,$(LINT_C))
 
 .PHONY: lint

@@ -133,7 +133,9 @@ purge_all() {
     inside sh -ec 'qsettings publish /tmp/s.json >&2; cat /tmp/s.json' >"$BATS_TEST_TMPDIR/published"
     grep -q '"network": *"closed"' "$BATS_TEST_TMPDIR/published"
     inside qstress race --seconds 0.2 --writers 1 --readers 1
-    inside qsandbox --version
+    # shellcheck disable=SC2016 # the inner shell expands
+    [ "$(inside bash --norc -c 'source /usr/share/bash-completion/completions/qsandbox; COMP_WORDS=(qsandbox ver) COMP_CWORD=1
+        COMP_LINE="qsandbox ver" COMP_POINT=12; _qsandbox; echo "${COMPREPLY[*]}"')" = "verify version" ]
 
     # As a plain user: the workspace is writable, the rest of the home is not.
     run --separate-stderr as_ann 'cd ws && qsandbox run -- sh -c "echo in >file; echo out >../outside || exit 33"'
