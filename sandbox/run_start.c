@@ -122,7 +122,7 @@ static pid_t start_bwrap(struct start *start, const struct cgroup *group)
                           events,          control,          error, NULL};
     memcpy(start->argv, argv, sizeof argv);
     if (!group || group->fd < 0)
-        return spawn_child(become_bwrap, start);
+        return spawn_child(become_bwrap, start, 0);
     pid_t pid = cgroup_fork(group);
     if (pid == 0)
         _exit(become_bwrap(start));

@@ -176,10 +176,13 @@ static int start_command(struct init *init)
 {
     struct start start = {.spec = init->spec, .fds = init->fds, .broker = -1};
     int broker[2] = {-1, -1};
+    size_t argc = 0;
+    while (init->spec->argv[argc])
+        argc++;
     if (init->spec->ref_dir_count && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, broker) != 0)
         error_set(&start.err, QS_IO, "cannot have a socket to the command");
     start.broker = broker[1];
-    if (start.err.status == QS_OK && (init->command = spawn_child(become_command, &start)) < 0)
+    if (start.err.status == QS_OK && (init->command = spawn_child(become_command, &start, argc)) < 0)
         error_set(&start.err, QS_IO, "cannot start a process inside");
     cleanup_fd(&broker[1]);
     if (start.err.status == QS_OK && !start.error && broker[0] >= 0) {

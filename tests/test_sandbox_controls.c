@@ -243,8 +243,8 @@ static void start_early(void *context, const struct host_facts *facts)
     course->started = course->early.pid;
 }
 
-/* Runs the script in a bubblewrap that was started early; alter may change what the plan binds. */
-static void follow(const char *script, void (*alter)(struct host_facts *), struct course *course)
+/* Runs the command in a bubblewrap that was started early; alter may change what the plan binds. */
+static void follow_command(char *const *argv, void (*alter)(struct host_facts *), struct course *course)
 {
     struct qs_policy policy = fixture_policy();
     struct facts_request request = {.policy = &policy,
@@ -259,7 +259,6 @@ static void follow(const char *script, void (*alter)(struct host_facts *), struc
     struct qs_error err = {0};
     struct run_result result;
     *course = (struct course){.early = RUN_EARLY_NONE};
-    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, NULL};
     assert_int_equal(host_facts_collect(&request, &facts, &err), QS_OK);
     assert_true(course->started > 0);
     if (alter)
@@ -280,6 +279,12 @@ static void follow(const char *script, void (*alter)(struct host_facts *), struc
     env_release(&env);
     plan_release(&plan);
     host_facts_release(&facts);
+}
+
+static void follow(const char *script, void (*alter)(struct host_facts *), struct course *course)
+{
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, NULL};
+    follow_command(argv, alter, course);
 }
 
 static void another_number(struct host_facts *facts)
@@ -321,6 +326,23 @@ static void an_early_bubblewrap_that_is_cancelled_leaves_nothing(void **state)
     run_early_cancel(&course.early); /* twice is once */
 }
 
+/* The C library copies the list of arguments onto the stack to try a shell. */
+static void a_script_without_an_interpreter_may_have_many_arguments(void **state)
+{
+    (void)state;
+    enum { COUNT = 60000 };
+    struct course course;
+    char word[] = "x", name[] = "./plain";
+    char **argv = calloc(COUNT + 2, sizeof *argv);
+    assert_non_null(argv);
+    for (size_t i = 0; i <= COUNT; i++)
+        argv[i] = word;
+    argv[0] = name;
+    follow("printf 'test $# -eq 60000' >plain && chmod 755 plain", NULL, &course);
+    follow_command(argv, NULL, &course);
+    free(argv);
+}
+
 static void the_end_is_told_early_only_where_no_process_is_left(void **state)
 {
     (void)state;
@@ -353,6 +375,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_wall_limit_ends_the_run),
         cmocka_unit_test(an_early_bubblewrap_is_used_or_another_one_is_started),
         cmocka_unit_test(an_early_bubblewrap_that_is_cancelled_leaves_nothing),
+        cmocka_unit_test(a_script_without_an_interpreter_may_have_many_arguments),
         cmocka_unit_test(the_end_is_told_early_only_where_no_process_is_left),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
