@@ -7,6 +7,7 @@
 #include "store/buf.h"
 #include "store/cleanup.h"
 #include "store/value.h"
+#include "terminal/paint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,8 @@ static void show_argv(const json_t *argv)
             len && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%") == len;
         if (!plain)
             value_encode_string(text ? text : "", len, &quoted);
-        (void)printf(" %s", plain ? text : quoted.data ? quoted.data : "\"\"");
+        (void)putchar(' ');
+        terminal_put(stdout, plain ? text : quoted.data ? quoted.data : "\"\"");
     }
 }
 
@@ -55,14 +57,17 @@ static void show_line(void *context, const char *line, size_t len, const json_t 
     const json_t *exit = json_object_get(record, "exit"), *signal = json_object_get(record, "signal");
     (void)printf("%s %.8s %-5s", text_of(record, "time"), text_of(record, "run"), text_of(record, "type"));
     if (what) {
-        (void)printf(" %s %s:", text_of(json_object_get(record, "who"), "user"), text_of(what, "cwd"));
+        (void)printf(" %s ", text_of(json_object_get(record, "who"), "user"));
+        terminal_put(stdout, text_of(what, "cwd")); /* a directory that a command may have named */
+        (void)putchar(':');
         show_argv(json_object_get(what, "argv"));
     } else if (json_is_integer(exit)) {
         (void)printf(" exit %lld", (long long)json_integer_value(exit));
     } else if (json_is_integer(signal)) {
         (void)printf(" signal %lld", (long long)json_integer_value(signal));
     } else {
-        (void)printf(" not run: %s", text_of(record, "notRun"));
+        (void)fputs(" not run: ", stdout);
+        terminal_put(stdout, text_of(record, "notRun"));
     }
     (void)putchar('\n');
 }

@@ -6,6 +6,7 @@
 #include "sandbox/probe.h"
 #include "store/cleanup.h"
 #include "store/value.h"
+#include "terminal/paint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 static void print_scalar(const json_t *value)
 {
     if (json_is_string(value))
-        (void)printf("%s", json_string_value(value));
+        terminal_put(stdout, json_string_value(value));
     else if (json_is_integer(value))
         (void)printf("%lld", (long long)json_integer_value(value));
     else

@@ -7,6 +7,7 @@
 #include "sandbox/run_try.h"
 #include "store/cleanup.h"
 #include "store/value.h"
+#include "terminal/paint.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -98,9 +99,11 @@ static const char *policy_scope(const struct qs_policy_result *result)
 
 static void say_lines(const struct sweep_lines *lines)
 {
-    for (size_t i = 0; i < lines->count; i++)
-        (void)fprintf(stderr, "qsandbox: %s%s\n", lines->items[i],
-                      i < lines->inherited ? " (by an earlier run that was killed)" : "");
+    for (size_t i = 0; i < lines->count; i++) {
+        (void)fputs("qsandbox: ", stderr);
+        terminal_put(stderr, lines->items[i]); /* names that the command chose */
+        (void)fputs(i < lines->inherited ? " (by an earlier run that was killed)\n" : "\n", stderr);
+    }
 }
 
 static void say(const struct attempt *attempt)

@@ -2,6 +2,7 @@
 /* Colour, visible control characters, and how wide text is. */
 #include "terminal/paint.h"
 
+#include "store/cleanup.h"
 #include "store/utf8.h"
 
 #include <locale.h>
@@ -114,6 +115,14 @@ void terminal_text(struct buf *out, const char *data, size_t len, unsigned flags
         if (p < end)
             p += take_odd(out, p, end, flags);
     }
+}
+
+void terminal_put(FILE *out, const char *text)
+{
+    AUTO(buf_release) struct buf shown = {0};
+    terminal_text(&shown, text, strlen(text), TERMINAL_LINE);
+    if (!shown.failed && shown.len > 0)
+        (void)fwrite(shown.data, 1, shown.len, out);
 }
 
 /* ---- width ---- */

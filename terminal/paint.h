@@ -12,6 +12,7 @@
 #include "store/buf.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* ---- is colour wanted? ---- */
 
@@ -38,6 +39,9 @@ enum terminal_flags {
  * turn the direction of writing become \uXXXX, which within a JSON string means the same; bytes that are no UTF-8
  * become \xXX. Newlines and tabs stay, unless TERMINAL_LINE. */
 void terminal_text(struct buf *out, const char *data, size_t len, unsigned flags);
+
+/* Writes text to a stream as terminal_text with TERMINAL_LINE makes it. */
+void terminal_put(FILE *out, const char *text);
 
 /* ---- the screen ---- */
 

@@ -11,6 +11,7 @@ setup() {
     quietly --system init
 }
 teardown() {
+    [ -z "${HOLDER:-}" ] || kill "$HOLDER" 2>/dev/null || true
     cli_teardown
 }
 
@@ -213,6 +214,8 @@ forged = 2' 1 -m "$(printf 'why\n- a = 9\n\tsystem generation 9\e[1m')"
     run --separate-stderr "$QS" "$(printf 'exprot\nqsettings: all is well\e[2J\xff')"
     [[ $status -eq 2 && $(wc -l <<<"$stderr") -eq 1 ]] || show
     [[ $stderr != *"$ESC"* && $stderr != *$'\xff'* ]] || show
+    run --separate-stderr "$QS" $'csi\u009b31m'
+    [[ $status -eq 2 && $stderr == *'"csi\u009b31m"'* ]] || show
 }
 
 # ---- edit ----
@@ -246,10 +249,10 @@ forged = 2' 1 -m "$(printf 'why\n- a = 9\n\tsystem generation 9\e[1m')"
 
 @test "no progress where standard error is no terminal, or a dumb one" {
     hold_lock "$ROOT/system/writer.lock"
-    tty --stderr "$SCRATCH/err" --wait 2 --system compact
+    tty --stderr "$SCRATCH/err" --wait 1.3 --system compact
     [ "$status" -eq 9 ] || show
     [[ $(cat "$SCRATCH/err") == "qsettings: busy"* ]]
-    TERM=dumb tty --wait 2 --system compact
+    TERM=dumb tty --wait 1.3 --system compact
     [[ $status -eq 9 && $output == "qsettings: busy"* ]] || show
     tty --wait 2 --system compact # the control
     [[ $status -eq 9 && $output == *"compact: 1 s"* ]] || show
@@ -301,6 +304,7 @@ forged = 2' 1 -m "$(printf 'why\n- a = 9\n\tsystem generation 9\e[1m')"
     refused 1 "did you mean permissions?"
     qs --system list my.onw
     refused 1 "did you mean my.own?"
+    quietly --system set permissions.denyy 1 2>/dev/null
     qs --system get permissions.deny # known, only not set
     [[ $status -eq 1 && $stderr != *"did you mean"* ]] || show
     qs explain my.own.kye

@@ -232,3 +232,18 @@ journaled() { # a policy under which runs are recorded
     grep -qE '^ok    bwrap +/usr/bin/bwrap' <<<"$output"
     [[ $output != *$'\e'* ]]
 }
+
+@test "names that a command chose do not reach the terminal of who looks" {
+    # (here, since it needs the same scene)
+    journaled
+    odd=$(ws ann)/$'odd\e[2J\n2026-01-01T00:00:00Z forged'
+    as ann mkdir "$odd"
+    run --separate-stderr as ann sh -c 'cd "$0" && exec "$@"' "$odd" "$qsandbox" --root "$base/root" run \
+        --workspace "$(ws ann)" --cwd "$odd" -- sh -c 'true' $'arg\u009b31m'
+    [ "$status" -eq 0 ] || show
+    run --separate-stderr as ann "$qsandbox" --root "$base/root" audit
+    [[ $status -eq 0 && ${#lines[@]} -eq 2 && $output != *$'\e'* && $output != *$'\u009b'* ]] || show
+    [[ $output == *'odd\u001b[2J\n2026'*'arg\u009b31m'* ]] || show
+    run --separate-stderr as ann sh -c 'cd "$0" && exec "$@"' "$odd" "$qsandbox" --root "$base/root" inspect
+    [[ $status -eq 0 && $output != *$'\e'* && $output == *'odd\u001b[2J\n2026'* ]] || show
+}
