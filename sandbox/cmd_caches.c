@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qsandbox caches --clear: removes the private caches of one workspace. */
+/* qsandbox caches: removes the private caches of one workspace, or fills them from the home's. */
 #include "sandbox/sandbox.h"
 
+#include "sandbox/cacheseed.h"
+#include "sandbox/hostcache.h"
 #include "sandbox/hostpath.h"
 #include "sandbox/state.h"
 #include "sandbox/tree.h"
@@ -11,11 +13,31 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum qs_status clear(const struct options *options, struct qs_error *err)
+static enum qs_status clear(const struct state_place *place, const char *workspace, struct qs_error *err)
+{
+    char whole[64];
+    int fd = -1;
+    (void)snprintf(whole, sizeof whole, "caches/%s", workspace);
+    enum qs_status status = state_open(place, whole, false, &fd, NULL, err);
+    if (status == QS_ABSENT)
+        return QS_OK; /* there are none */
+    return status == QS_OK ? tree_empty(fd, err) : status;
+}
+
+static enum qs_status seed(const struct state_place *place, const char *workspace, struct qs_error *err)
+{
+    struct seed_count count = {0};
+    enum qs_status status = caches_seed(place, workspace, &count, err);
+    if (status == QS_OK)
+        (void)printf("%llu files, %llu bytes\n", (unsigned long long)count.files, (unsigned long long)count.bytes);
+    return status;
+}
+
+static enum qs_status change(const struct options *options, struct qs_error *err)
 {
     AUTO(path_fact_release) struct path_fact home = {.fd = -1}, workspace = {.fd = -1};
     const struct passwd *entry = getpwuid(geteuid());
-    char name[STATE_WORKSPACE_BYTES], whole[64];
+    char name[STATE_WORKSPACE_BYTES];
     if (!entry)
         return error_set(err, QS_IO, "the password database has no entry for uid %u", (unsigned)geteuid());
     AUTO_FREE char *here = getcwd(NULL, 0);
@@ -31,21 +53,20 @@ static enum qs_status clear(const struct options *options, struct qs_error *err)
         return error_set(err, QS_USAGE, "there is no such workspace or home directory");
     const struct state_place place = state_place_of(home.path, options->root, geteuid());
     state_workspace_name(workspace.path, name);
-    (void)snprintf(whole, sizeof whole, "caches/%s", name);
-    int fd = -1;
-    status = state_open(&place, whole, false, &fd, NULL, err);
-    if (status == QS_ABSENT)
-        return QS_OK; /* there are none */
-    return status == QS_OK ? tree_empty(fd, err) : status;
+    if (options->clear)
+        status = clear(&place, name, err);
+    if (status == QS_OK && options->seed)
+        status = seed(&place, name, err);
+    return status;
 }
 
 int cmd_caches(const struct options *options)
 {
     struct qs_error err = {0};
-    if (!options->clear) {
-        error_set(&err, QS_USAGE, "caches takes --clear");
+    if (!options->clear && !options->seed) {
+        error_set(&err, QS_USAGE, "caches takes --clear, --seed, or both");
         return report_error(&err, -QS_USAGE);
     }
-    enum qs_status status = clear(options, &err);
+    enum qs_status status = change(options, &err);
     return status == QS_OK ? 0 : report_error(&err, -status);
 }

@@ -142,7 +142,10 @@ static bool set_caches(const struct host_facts *facts, const struct plan *plan, 
 {
     for (size_t i = 0; plan->caches_shown && i < facts->cache_count; i++) {
         const struct cache_fact *cache = &facts->caches[i];
-        if (cache->place.kind != PATH_ABSENT && !plan_private(plan, cache->place.path))
+        /* Where the private one lies over the home's, the tool finds it; not where the caller has it elsewhere. */
+        bool elsewhere = find(env, cache->variable, strlen(cache->variable)) ||
+                         (cache->also && find(env, cache->also, strlen(cache->also)));
+        if (!elsewhere && cache->place.kind != PATH_ABSENT && !plan_private(plan, cache->place.path))
             continue;
         AUTO_FREE char *place = path_join(CACHE_MOUNT, cache->name);
         if (!place || !set(env, cache->variable, place))

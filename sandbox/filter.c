@@ -171,11 +171,12 @@ static int rules_sockets(scmp_filter_ctx context, enum qs_unix_sockets unix_sock
                                             .argument = 0,
                                             .mask = INT_MASK,
                                             .value = families};
-    /* A datagram pair can send to any path; a stream pair cannot (unix(7)). */
+    /* A datagram pair can send to any path. Stream and packet pairs are connected for good: another address is ignored
+     * or refused (unix(7); tried). Rust's standard library starts processes with a packet pair. */
     const struct allowed pair_types = {.call = SCMP_SYS(socketpair),
                                        .argument = 1,
                                        .mask = SOCKET_TYPE_MASK,
-                                       .value = 1u << SOCK_STREAM};
+                                       .value = 1u << SOCK_STREAM | 1u << SOCK_SEQPACKET};
     int code = deny_block(context, &socket_families, 0, FAMILY_MAX);
     /* Of netlink only routing, which address look-ups read. */
     if (code == 0)

@@ -3,6 +3,7 @@
  */
 #include "sandbox/hostcache.h"
 
+#include "sandbox/cacheseed.h"
 #include "sandbox/state.h"
 #include "store/cleanup.h"
 
@@ -12,15 +13,18 @@
 
 /* Where each tool keeps its cache, by its own documentation: pip, go build and most others below ~/.cache; npm in
  * ~/.npm; cargo in two directories of CARGO_HOME; go's modules in GOPATH/pkg/mod. */
+#define SEEDS_MAX 8
 static const struct {
     const char *name, *place, *variable;
-    const char *value; /* below the private base, what variable gets; more than one cache may share it */
+    const char *value;           /* below the private base, what variable gets; more than one cache may share it */
+    const char *also;            /* a variable that moves the place, too */
+    const char *seed[SEEDS_MAX]; /* below the place, what `caches --seed` copies: what was fetched or built */
 } table[] = {
-    {"cache", "~/.cache", "XDG_CACHE_HOME", "cache"},
-    {"npm", "~/.npm", "npm_config_cache", "npm"},
-    {"cargo/registry", "~/.cargo/registry", "CARGO_HOME", "cargo"},
-    {"cargo/git", "~/.cargo/git", "CARGO_HOME", "cargo"},
-    {"go-mod", "~/go/pkg/mod", "GOMODCACHE", "go-mod"},
+    {"cache", "~/.cache", "XDG_CACHE_HOME", "cache", NULL, {"pip", "uv", "go-build", "yarn", "ccache", "node-gyp"}},
+    {"npm", "~/.npm", "npm_config_cache", "npm", NULL, {"_cacache"}},
+    {"cargo/registry", "~/.cargo/registry", "CARGO_HOME", "cargo", NULL, {"index", "cache", "src"}},
+    {"cargo/git", "~/.cargo/git", "CARGO_HOME", "cargo", NULL, {"db", "checkouts"}},
+    {"go-mod", "~/go/pkg/mod", "GOMODCACHE", "go-mod", "GOPATH", {"cache"}},
 };
 #define TABLE_COUNT (sizeof table / sizeof table[0])
 
@@ -59,8 +63,8 @@ static enum qs_status look_one(const struct facts_request *request, struct host_
                                struct qs_error *err)
 {
     struct cache_fact *cache = &facts->caches[facts->cache_count++];
-    *cache =
-        (struct cache_fact){.name = table[i].value, .variable = table[i].variable, .place.fd = -1, .source.fd = -1};
+    *cache = (struct cache_fact){
+        .name = table[i].value, .variable = table[i].variable, .also = table[i].also, .place.fd = -1, .source.fd = -1};
     enum qs_status status = path_look(table[i].place, facts->home.path, false, &cache->place, err);
     if (status == QS_OK && cache->place.kind != PATH_DIR && cache->place.kind != PATH_ABSENT)
         status = error_set(err, QS_INVALID, "%s is not a directory", cache->place.path);
@@ -77,5 +81,27 @@ enum qs_status caches_look(const struct facts_request *request, struct host_fact
     enum qs_status status = open_private(request, facts, NULL, &facts->cache_base, err);
     for (size_t i = 0; i < TABLE_COUNT && status == QS_OK; i++)
         status = look_one(request, facts, i, err);
+    return status;
+}
+
+enum qs_status caches_seed(const struct state_place *place, const char *workspace, struct seed_count *count,
+                           struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < TABLE_COUNT && status == QS_OK; i++) {
+        for (size_t j = 0; j < SEEDS_MAX && table[i].seed[j] && status == QS_OK; j++) {
+            AUTO(path_fact_release) struct path_fact from = {.fd = -1};
+            AUTO_FREE char *host = path_join(table[i].place, table[i].seed[j]);
+            char name[256];
+            int to = -1;
+            status = host ? path_look(host, place->home, true, &from, err) : error_set(err, QS_IO, "out of memory");
+            if (status != QS_OK || from.kind != PATH_DIR)
+                continue;
+            (void)snprintf(name, sizeof name, "caches/%s/%s/%s", workspace, table[i].name, table[i].seed[j]);
+            status = state_open(place, name, true, &to, NULL, err);
+            if (status == QS_OK)
+                status = seed_tree(from.fd, to, count, err);
+        }
+    }
     return status;
 }

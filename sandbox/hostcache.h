@@ -14,4 +14,10 @@
 enum qs_status caches_look(const struct facts_request *request, struct host_facts *facts,
                            struct qs_error *err) QS_MUST_USE;
 
+struct state_place;
+struct seed_count;
+/* Copies what the tools have in the home's caches into a workspace's private ones. Errors: QS_UNTRUSTED, QS_IO. */
+enum qs_status caches_seed(const struct state_place *place, const char *workspace, struct seed_count *count,
+                           struct qs_error *err) QS_MUST_USE;
+
 #endif

@@ -45,6 +45,7 @@ struct root_fact {
 struct cache_fact {
     const char *name;        /* its directory below the private store */
     const char *variable;    /* names it to the program where the home has no such directory */
+    const char *also;        /* another variable of the caller by which the program may have it elsewhere; NULL */
     struct path_fact place;  /* in the home; may be absent */
     struct path_fact source; /* the private one; kept open */
 };

@@ -33,7 +33,8 @@ static const struct command commands[] = {
      cmd_audit},
     {"doctor", "[--json]", "say what keeps sandboxes from working here, and what to do", OPTION_JSON, false,
      cmd_doctor},
-    {"caches", "[--workspace DIR] --clear", "remove a workspace's private caches", OPTION_PLACE | OPTION_CLEAR, false,
+    {"caches", "[--workspace DIR] --clear | --seed",
+     "remove a workspace's private caches, or fill them from the home's", OPTION_PLACE | OPTION_CLEAR, false,
      cmd_caches},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

@@ -22,6 +22,7 @@ enum option_code {
     CODE_APPROVER,
     CODE_JSON,
     CODE_CLEAR,
+    CODE_SEED,
     CODE_VERIFY,
     CODE_ROOT,
     CODE_YAML,
@@ -50,6 +51,7 @@ static const struct row {
     {"claimed-approver", "human|classifier|rule", CODE_APPROVER, OPTION_APPROVER, "for the journal: who approved"},
     {"json", NULL, CODE_JSON, OPTION_JSON, "print JSON"},
     {"clear", NULL, CODE_CLEAR, OPTION_CLEAR, "remove them"},
+    {"seed", NULL, CODE_SEED, OPTION_CLEAR, "copy what the home's caches hold"},
     {"verify", NULL, CODE_VERIFY, OPTION_VERIFY, "check the journal's chain"},
     {"root", "DIR", CODE_ROOT, OPTION_ALL, "use the stores DIR/system, DIR/user, DIR/defaults"},
     {"yaml", NULL, CODE_YAML, OPTION_RECEIPT, "print YAML"},
@@ -188,6 +190,9 @@ static enum qs_status take(int code, const char *value, struct options *options,
         return QS_OK;
     case CODE_JSON:
         options->json = true;
+        return QS_OK;
+    case CODE_SEED:
+        options->seed = true;
         return QS_OK;
     case CODE_CLEAR:
         options->clear = true;

@@ -21,7 +21,8 @@ struct options {
     bool closed;           /* --network closed */
     bool read_only;        /* --filesystem read-only */
     bool json;             /* --json */
-    bool clear, verify;    /* caches --clear; audit --verify */
+    bool clear, seed;      /* caches --clear, --seed */
+    bool verify;           /* audit --verify */
     int status_fd;         /* --status-fd N; -1 */
     const char *approver;  /* --claimed-approver */
     bool yaml;             /* receipt: --yaml, and what only the caller knows */

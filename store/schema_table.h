@@ -22,7 +22,7 @@ X("executor.environment", CLOSED, NULL, NULL, DEEP, OPERATOR, 0, "What a command
 X("executor.environment.pass", GLOBS, NULL, DEFAULT_ENV_PASS, DEEP, OPERATOR, 0, "Names and globs (* and ?) of variables that are passed on.")
 X("executor.environment.set", ENVIRONMENT, NULL, "{}", DEEP, OPERATOR, 0, "Variables that are set, by name.")
 X("executor.environment.secrets", GLOBS, NULL, DEFAULT_ENV_SECRETS, DEEP, OPERATOR, 0, "Names and globs of variables that are removed even when passed; letter case does not count.")
-X("executor.unixSockets", ENUM, "blocked|private|open", "\"blocked\"", DEEP, OPERATOR, 0, "Unix sockets: blocked allows stream pairs only, private hides the host's sockets, open hides none.")
+X("executor.unixSockets", ENUM, "blocked|private|open", "\"blocked\"", DEEP, OPERATOR, 0, "Unix sockets: blocked allows connected pairs only, private hides the host's sockets, open hides none.")
 X("executor.sockets", PATHS, NULL, "[]", DEEP, OPERATOR, 0, "Sockets of the host that stay reachable under private.")
 X("executor.devices", PATHS, NULL, "[]", DEEP, OPERATOR, 0, "Device nodes beyond the minimal set.")
 X("executor.caches", ENUM, "private|none", "\"private\"", DEEP, OPERATOR, 0, "private gives each workspace writable caches of its own over those of the build tools, kept between runs; none gives none.")

@@ -4,6 +4,8 @@
 #include "sandbox/filter.h"
 
 #include "sandbox/sys.h"
+#include "store/cleanup.h"
+#include "tests/support/scratch.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -12,6 +14,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -78,7 +81,6 @@ static int pair_of(int type)
 CALL(stream_pair, pair_of(SOCK_STREAM | SOCK_CLOEXEC) ? -1 : 0)
 CALL(datagram_pair, (errno = pair_of(SOCK_DGRAM)) ? -1 : 0)
 CALL(datagram_pair_flags, (errno = pair_of(SOCK_DGRAM | SOCK_NONBLOCK)) ? -1 : 0)
-CALL(packet_pair, (errno = pair_of(SOCK_SEQPACKET)) ? -1 : 0)
 CALL(raw_pair, (errno = pair_of(SOCK_RAW)) ? -1 : 0)
 
 static int use_stream_pair(void)
@@ -93,6 +95,23 @@ static int use_stream_pair(void)
     struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "/run/nobody"};
     /* A connected stream takes no address: this is why pairs may stay. */
     return sendto(pair[0], "a", 1, 0, (struct sockaddr *)&to, sizeof to) < 0 && errno == EISCONN ? 0 : 78;
+}
+
+static struct sockaddr_un listening = {.sun_family = AF_UNIX};
+
+/* A packet pair takes an address and ignores it: what is sent is the peer's; nor can it be connected anew. */
+static int use_packet_pair(void)
+{
+    int pair[2];
+    char byte = 0;
+    const struct sockaddr *address = (const struct sockaddr *)&listening;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 ||
+        sendto(pair[0], "a", 1, 0, address, sizeof listening) != 1 || recv(pair[1], &byte, 1, 0) != 1 || byte != 'a')
+        return errno ? errno : 77;
+    if (connect(pair[0], address, sizeof listening) == 0 || errno != EISCONN)
+        return 78;
+    (void)close(pair[1]);
+    return connect(pair[0], address, sizeof listening) != 0 && errno == EISCONN ? 0 : 79;
 }
 
 CALL(call_unshare, unshare(CLONE_NEWUSER))
@@ -160,14 +179,22 @@ static void unix_sockets_cannot_be_made_when_blocked(void **state)
     assert_int_equal(under_filter(QS_UNIX_OPEN, make_unix), 0);
 }
 
-static void stream_pairs_work_and_no_other_pair_does(void **state)
+static void connected_pairs_work_and_no_other_pair_does(void **state)
 {
     (void)state;
     assert_int_equal(blocked(stream_pair), 0);
     assert_int_equal(blocked(use_stream_pair), 0);
     assert_int_equal(blocked(datagram_pair), EPERM);
     assert_int_equal(blocked(datagram_pair_flags), EPERM);
-    assert_int_equal(blocked(packet_pair), EPERM);
+    struct scratch scratch;
+    scratch_make(&scratch);
+    (void)snprintf(listening.sun_path, sizeof listening.sun_path, "%s/socket", scratch.dir);
+    AUTO_FD int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(listener, (const struct sockaddr *)&listening, sizeof listening), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(blocked(use_packet_pair), 0);
+    assert_int_equal(accept(listener, NULL, NULL), -1); /* nobody came */
+    scratch_remove(&scratch);
     assert_int_equal(blocked(raw_pair), EPERM);
     assert_int_equal(under_filter(QS_UNIX_PRIVATE, datagram_pair), 0);
 }
@@ -282,7 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_built_in_tables_are_what_libseccomp_makes),
         cmocka_unit_test(unix_sockets_cannot_be_made_when_blocked),
-        cmocka_unit_test(stream_pairs_work_and_no_other_pair_does),
+        cmocka_unit_test(connected_pairs_work_and_no_other_pair_does),
         cmocka_unit_test(only_the_common_families_are_left),
         cmocka_unit_test(no_family_is_forgotten),
         cmocka_unit_test(namespaces_and_mounts_are_denied),

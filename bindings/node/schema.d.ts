@@ -97,7 +97,7 @@ export interface Executor {
   readonly hiddenPaths?: readonly string[];
   /** What a command finds in its environment, which is built from nothing. */
   readonly environment?: ExecutorEnvironment;
-  /** Unix sockets: blocked allows stream pairs only, private hides the host's sockets, open hides none. Default: "blocked". */
+  /** Unix sockets: blocked allows connected pairs only, private hides the host's sockets, open hides none. Default: "blocked". */
   readonly unixSockets?: "blocked" | "private" | "open";
   /** Sockets of the host that stay reachable under private. Default: []. */
   readonly sockets?: readonly string[];
@@ -492,7 +492,7 @@ export interface ExecutionPolicy {
     /** Names and globs of variables that are removed even when passed; letter case does not count. */
     readonly secrets: readonly string[];
   };
-  /** Unix sockets: blocked allows stream pairs only, private hides the host's sockets, open hides none. Default: "blocked". */
+  /** Unix sockets: blocked allows connected pairs only, private hides the host's sockets, open hides none. Default: "blocked". */
   readonly unixSockets: "blocked" | "private" | "open";
   /** Sockets of the host that stay reachable under private. Default: []. */
   readonly sockets: readonly string[];
