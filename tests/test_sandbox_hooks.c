@@ -156,7 +156,7 @@ static void texts_of_chance_are_read_as_git_reads_them(void **state)
                                          "x",      "v",         "-",     "\\\n",  "\\t", "\xc3\xa9", "\t\n"};
     uint64_t seed = 20261129;
     unsigned taken = 0;
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 600; round++) {
         char text[200] = "[core]\n";
         for (int n = 0; n < 8; n++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -164,7 +164,7 @@ static void texts_of_chance_are_read_as_git_reads_them(void **state)
         }
         taken += same_as_git(text);
     }
-    assert_true(taken > 40 && taken < 360); /* both kinds were tried */
+    assert_true(taken > 30 && taken < 500); /* both kinds were tried */
 }
 
 int main(void)
