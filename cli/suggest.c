@@ -11,6 +11,7 @@
 
 /* Keys and what lies above them: for each leaf a.b.c that is a.b.c, a.b and a. */
 struct key_names {
+    const char *path; /* what is looked for */
     const struct leaves *leaves;
     const struct schema_entry *schema;
     size_t schema_count;
@@ -55,10 +56,8 @@ static const char *schema_name(struct key_names *names)
     return NULL;
 }
 
-static const char *name_at(size_t index, void *user)
+static const char *next_name(struct key_names *names)
 {
-    struct key_names *names = user;
-    (void)index; /* asked for in order */
     while (names->leaf < names->leaves->count) {
         const char *name = above(names, names->leaves->items[names->leaf].key);
         names->cut++;
@@ -68,6 +67,23 @@ static const char *name_at(size_t index, void *user)
         names->cut = 0;
     }
     return schema_name(names);
+}
+
+/* Whoever writes tools.x does not mean tools. */
+static bool is_above(const char *name, const char *path)
+{
+    size_t len = strlen(name);
+    return strncmp(path, name, len) == 0 && path[len] == '.';
+}
+
+static const char *name_at(size_t index, void *user)
+{
+    struct key_names *names = user;
+    const char *name;
+    (void)index; /* asked for in order */
+    while ((name = next_name(names)) && (is_above(name, names->path) || is_above(names->path, name)))
+        continue;
+    return name;
 }
 
 static bool in_schema(const char *path)
@@ -89,6 +105,7 @@ static const char *find(const char *document, size_t len, const char *path, char
     struct key_names *names AUTO_FREE = calloc(1, sizeof *names);
     if (!names)
         return NULL;
+    names->path = path;
     names->leaves = &leaves;
     names->schema = schema_table(&names->schema_count);
     return nearest_name(path, name_at, names, near, QS_KEY_TEXT_BYTES);
