@@ -44,13 +44,18 @@ static void forget_plan(struct context *context)
     host_facts_release(&context->facts);
 }
 
-static enum qs_status plan(const struct options *options, struct facts_request *request, unsigned without,
-                           struct context *context, struct qs_error *err)
+static void place_request(const struct options *options, struct facts_request *request)
 {
-    request->policy = &context->policy;
     request->workspace = options->workspace;
     request->cwd = options->cwd;
     request->root = options->root;
+}
+
+static enum qs_status plan(const struct options *options, struct facts_request *request, unsigned without,
+                           struct context *context, struct qs_error *err)
+{
+    place_request(options, request);
+    request->policy = &context->policy;
     request->session_group = context->in_session ? &context->session.group : NULL;
     forget_plan(context);
     enum qs_status status = host_facts_collect(request, &context->facts, err);
@@ -90,9 +95,23 @@ enum qs_status context_open_run(const struct options *options,
                                 void (*opened)(void *opened_context, const struct host_facts *facts),
                                 void *opened_context, struct context *ret_context, struct qs_error *err)
 {
-    struct facts_request request = {.make_caches = true, .opened = opened, .context = opened_context};
+    struct host_facts early = HOST_FACTS_NONE;
+    struct facts_request request = {.make_caches = true};
+    place_request(options, &request);
+    bool guessed = host_facts_early(&request, options->read_only, &early);
+    if (guessed)
+        opened(opened_context, &early);
     enum qs_status status = open_policy(options, ret_context, err);
-    return status == QS_OK ? plan(options, &request, 0, ret_context, err) : status;
+    if (status == QS_OK && guessed && host_facts_early_serve(&ret_context->policy, options->read_only)) {
+        request.early = &early;
+    } else {
+        request.opened = opened; /* once more, and with the right ones */
+        request.context = opened_context;
+    }
+    if (status == QS_OK)
+        status = plan(options, &request, 0, ret_context, err);
+    host_facts_release(&early);
+    return status;
 }
 
 enum qs_status context_take_share(struct context *context, struct qs_error *err)

@@ -29,7 +29,8 @@ struct context {
  */
 enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
                             struct qs_error *err) QS_MUST_USE;
-/* For a run; opened is called as soon as all descriptors of the facts are open, which a later error does not undo. */
+/* For a run; opened is called as soon as all descriptors of the facts are open, which a later error does not undo:
+ * before the policy is read, with what most policies ask for, and once more where this one asks for something else. */
 enum qs_status context_open_run(const struct options *options,
                                 void (*opened)(void *opened_context, const struct host_facts *facts),
                                 void *opened_context, struct context *ret_context, struct qs_error *err) QS_MUST_USE;

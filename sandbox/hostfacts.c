@@ -248,15 +248,15 @@ static enum qs_status collect_open(const struct facts_request *request, struct h
         status = look_list(&policy->devices, facts, true, &facts->devices, err);
     if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE && policy->caches == QS_CACHES_PRIVATE)
         status = caches_look(request, facts, err);
-    if (status == QS_OK)
-        status = look_group(request, facts, err);
     return status;
 }
 
 static enum qs_status collect(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
 {
     const struct qs_policy *policy = request->policy;
-    enum qs_status status = collect_open(request, facts, err);
+    enum qs_status status = request->early ? QS_OK : collect_open(request, facts, err);
+    if (status == QS_OK)
+        status = look_group(request, facts, err);
     if (status == QS_OK && request->opened)
         request->opened(request->context, facts);
     if (status == QS_OK)
@@ -272,10 +272,48 @@ static enum qs_status collect(const struct facts_request *request, struct host_f
     return status;
 }
 
+/* ---- before the policy ---- */
+
+/* What most policies ask for; the lists of paths that they add are empty. */
+static struct qs_policy guessed(bool read_only)
+{
+    return (struct qs_policy){.filesystem = read_only ? QS_FS_READ_ONLY : QS_FS_WORKSPACE_WRITE,
+                              .caches = QS_CACHES_PRIVATE};
+}
+
+bool host_facts_early(const struct facts_request *request, bool read_only, struct host_facts *ret_facts)
+{
+    const struct qs_policy policy = guessed(read_only);
+    struct facts_request guess = *request;
+    struct host_facts facts = HOST_FACTS_NONE;
+    guess.policy = &policy;
+    guess.make_caches = false; /* a refusal leaves nothing behind */
+    bool good = collect_open(&guess, &facts, NULL) == QS_OK;
+    for (size_t i = 0; i < facts.cache_count && good; i++)
+        good = facts.caches[i].source.fd >= 0; /* else they are to be made first */
+    if (good)
+        *ret_facts = facts;
+    else
+        host_facts_release(&facts);
+    return good;
+}
+
+bool host_facts_early_serve(const struct qs_policy *policy, bool read_only)
+{
+    const struct qs_policy guess = guessed(read_only);
+    return policy->filesystem == guess.filesystem && (read_only || policy->caches == guess.caches) &&
+           (read_only || policy->writable_roots.count == 0) && policy->devices.count == 0 &&
+           (policy->unix_sockets != QS_UNIX_PRIVATE || policy->sockets.count == 0);
+}
+
 enum qs_status host_facts_collect(const struct facts_request *request, struct host_facts *ret_facts,
                                   struct qs_error *err)
 {
     struct host_facts facts = HOST_FACTS_NONE;
+    if (request->early) {
+        facts = *request->early;
+        *request->early = HOST_FACTS_NONE;
+    }
     enum qs_status status = collect(request, &facts, err);
     if (status != QS_OK) {
         host_facts_release(&facts);

@@ -169,6 +169,16 @@ static void on_stopped(struct run *run, int signal)
     tell(run, SIGCONT);
 }
 
+/* The namespace holds PID 1 alone, which ends now. bubblewrap has nothing left to do but to see that and end too, one
+ * after the other: both end at once, and PID 1 becomes this process's child, which waits for it (reap_all). */
+static void on_alone(struct run *run)
+{
+    if (!run->bwrap_ended)
+        (void)kill(run->bwrap, SIGKILL);
+    if (run->request->after_end)
+        run->request->after_end(run->request->context);
+}
+
 static void on_event(struct run *run, const struct event *event)
 {
     struct run_result *result = run->result;
@@ -195,8 +205,8 @@ static void on_event(struct run *run, const struct event *event)
         result->ended = true;
         result->wait_status = event->value;
         result->end = at;
-        if (event->alone && run->request->after_end)
-            run->request->after_end(run->request->context);
+        if (event->alone)
+            on_alone(run);
         break;
     }
 }

@@ -8,11 +8,12 @@
  * record durable. The shim waits for the specification, so that the command cannot start before that is done: whatever
  * ends the executor earlier, at any moment, leaves bubblewrap without arguments or the shim without its specification.
  *
- * Ends: the command's end ends the namespace. SIGTERM, SIGHUP, the end of the caller and the wall limit give the
- * command SIGTERM, and RUN_GRACE_MS later the kernel takes everything. Whatever ends the executor, SIGKILL included,
- * closes the control pipe, and the shim ends at that, or never starts the command. bubblewrap's --die-with-parent is
- * not used: when it strikes early, between bubblewrap's clone and the release of its child, that child waits for ever
- * (tried, 0.8.0).
+ * Ends: the command's end ends the namespace; where nothing else is left in it, bubblewrap is killed beside it, and
+ * PID 1 falls to the executor (PR_SET_CHILD_SUBREAPER), which waits for it. SIGTERM, SIGHUP, the end of the caller and
+ * the wall limit give the command SIGTERM, and RUN_GRACE_MS later the kernel takes everything. Whatever ends the
+ * executor, SIGKILL included, closes the control pipe, and the shim ends at that, or never starts the command.
+ * bubblewrap's --die-with-parent is not used: when it strikes early, between bubblewrap's clone and the release of its
+ * child, that child waits for ever (tried, 0.8.0).
  */
 #ifndef SANDBOX_RUN_H
 #define SANDBOX_RUN_H
@@ -58,7 +59,8 @@ struct run_early {
         .args = -1, .pipes = { -1, -1, -1, -1 } \
     }
 
-/* Without success there is none, and nothing is said: the start after the plan finds the reason. */
+/* Without success there is none, and nothing is said: the start after the plan finds the reason. One from before is
+ * cancelled. */
 void run_early_start(const struct host_facts *facts, struct run_early *early);
 void run_early_cancel(struct run_early *early);
 

@@ -163,6 +163,8 @@ void run_early_start(const struct host_facts *facts, struct run_early *early)
 {
     AUTO(release_child) struct child child = {-1, -1, -1, -1, -1, -1, -1};
     sigset_t mask;
+    run_early_cancel(early);
+    *early = (struct run_early)RUN_EARLY_NONE;
     add_all_bound(early, facts);
     if (facts->group.fd >= 0) /* bubblewrap is born in the run's own group, which the plan decides on */
         return;

@@ -243,22 +243,24 @@ static void start_early(void *context, const struct host_facts *facts)
     course->started = course->early.pid;
 }
 
-/* Runs the command in a bubblewrap that was started early; alter may change what the plan binds. */
-static void follow_command(char *const *argv, void (*alter)(struct host_facts *), struct course *course)
+/* Runs the command in a bubblewrap that was started early; alter may change what the plan binds. before: what was
+ * opened before there was a policy, and where bubblewrap was started then; NULL. */
+static void follow_policy(const struct qs_policy *given, struct host_facts *before, char *const *argv,
+                          void (*alter)(struct host_facts *), struct course *course)
 {
-    struct qs_policy policy = fixture_policy();
+    struct qs_policy policy = *given;
     struct facts_request request = {.policy = &policy,
                                     .workspace = workspace,
                                     .root = store,
                                     .home = home,
-                                    .opened = start_early,
+                                    .early = before,
+                                    .opened = before ? NULL : start_early,
                                     .context = course};
     struct host_facts facts;
     struct plan plan = {0};
     struct env env = {0};
     struct qs_error err = {0};
     struct run_result result;
-    *course = (struct course){.early = RUN_EARLY_NONE};
     assert_int_equal(host_facts_collect(&request, &facts, &err), QS_OK);
     assert_true(course->started > 0);
     if (alter)
@@ -279,6 +281,13 @@ static void follow_command(char *const *argv, void (*alter)(struct host_facts *)
     env_release(&env);
     plan_release(&plan);
     host_facts_release(&facts);
+}
+
+static void follow_command(char *const *argv, void (*alter)(struct host_facts *), struct course *course)
+{
+    const struct qs_policy policy = fixture_policy();
+    *course = (struct course){.early = RUN_EARLY_NONE};
+    follow_policy(&policy, NULL, argv, alter, course);
 }
 
 static void follow(const char *script, void (*alter)(struct host_facts *), struct course *course)
@@ -324,6 +333,61 @@ static void an_early_bubblewrap_that_is_cancelled_leaves_nothing(void **state)
     run_early_cancel(&course.early);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     run_early_cancel(&course.early); /* twice is once */
+}
+
+static void what_is_opened_before_the_policy_serves_the_run_and_makes_nothing(void **state)
+{
+    (void)state;
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char[]){"touch before"}, NULL};
+    struct course course = {.early = RUN_EARLY_NONE};
+    struct qs_policy policy = fixture_policy();
+    struct facts_request request = {.workspace = workspace, .root = store, .home = home};
+    struct host_facts facts;
+    char made[256];
+    policy.caches = QS_CACHES_PRIVATE;
+    (void)snprintf(made, sizeof made, "%s/sandbox", store);
+    assert_false(host_facts_early(&request, false, &facts)); /* the caches are still to be made */
+    assert_int_equal(access(made, F_OK), -1);
+    request.policy = &policy;
+    request.make_caches = true;
+    assert_int_equal(host_facts_collect(&request, &facts, NULL), QS_OK);
+    host_facts_release(&facts);
+    request.policy = NULL;
+    assert_true(host_facts_early(&request, false, &facts));
+    start_early(&course, &facts);
+    follow_policy(&policy, &facts, argv, NULL, &course);
+    assert_true(course.used);
+    assert_int_equal(facts.cache_base.fd, -1); /* it was used up */
+    request.workspace = "/nowhere/at/all";
+    assert_false(host_facts_early(&request, false, &facts));
+}
+
+static void only_a_policy_that_adds_no_paths_is_served_by_what_was_opened_before_it(void **state)
+{
+    (void)state;
+    char *path[] = {(char[]){"/srv"}};
+    const struct qs_list one = {.items = path, .count = 1};
+    const struct qs_policy plain = {.filesystem = QS_FS_WORKSPACE_WRITE, .caches = QS_CACHES_PRIVATE};
+    struct qs_policy other = plain;
+    assert_true(host_facts_early_serve(&plain, false));
+    assert_false(host_facts_early_serve(&plain, true));
+    other.filesystem = QS_FS_READ_ONLY;
+    assert_false(host_facts_early_serve(&other, false));
+    assert_true(host_facts_early_serve(&other, true));
+    other = plain;
+    other.caches = QS_CACHES_NONE;
+    assert_false(host_facts_early_serve(&other, false));
+    other = plain;
+    other.writable_roots = one;
+    assert_false(host_facts_early_serve(&other, false));
+    other = plain;
+    other.devices = one;
+    assert_false(host_facts_early_serve(&other, false));
+    other = plain;
+    other.sockets = one;
+    assert_true(host_facts_early_serve(&other, false)); /* they count only under `private` */
+    other.unix_sockets = QS_UNIX_PRIVATE;
+    assert_false(host_facts_early_serve(&other, false));
 }
 
 /* The C library copies the list of arguments onto the stack to try a shell. */
@@ -375,6 +439,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_wall_limit_ends_the_run),
         cmocka_unit_test(an_early_bubblewrap_is_used_or_another_one_is_started),
         cmocka_unit_test(an_early_bubblewrap_that_is_cancelled_leaves_nothing),
+        cmocka_unit_test(what_is_opened_before_the_policy_serves_the_run_and_makes_nothing),
+        cmocka_unit_test(only_a_policy_that_adds_no_paths_is_served_by_what_was_opened_before_it),
         cmocka_unit_test(a_script_without_an_interpreter_may_have_many_arguments),
         cmocka_unit_test(the_end_is_told_early_only_where_no_process_is_left),
     };
