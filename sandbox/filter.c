@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -130,6 +131,22 @@ static int rules_terminal(scmp_filter_ctx context)
     return code ? code : deny_if(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, INT_MASK, TIOCLINUX_REQUEST));
 }
 
+/* The limit of core dumps stays what the shim made it. Programs that keep secrets insist that they can set it to 0
+ * (gpg, ssh-agent), and are told that they did; who asks for the old limit in the same call would see what nobody
+ * wrote. */
+static int rules_core(scmp_filter_ctx context)
+{
+    const struct scmp_arg_cmp is_core[] = {SCMP_A0(SCMP_CMP_MASKED_EQ, INT_MASK, RLIMIT_CORE),
+                                           SCMP_A1(SCMP_CMP_MASKED_EQ, INT_MASK, RLIMIT_CORE)};
+    const struct scmp_arg_cmp sets = SCMP_A2(SCMP_CMP_NE, 0, 0);
+    int code = seccomp_rule_add(context, SCMP_ACT_ERRNO(0), SCMP_SYS(prlimit64), 3, is_core[1], sets,
+                                SCMP_A3(SCMP_CMP_EQ, 0, 0));
+    if (code == 0)
+        code = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 3, is_core[1], sets,
+                                SCMP_A3(SCMP_CMP_NE, 0, 0));
+    return code ? code : seccomp_rule_add(context, SCMP_ACT_ERRNO(0), SCMP_SYS(setrlimit), 1, is_core[0]);
+}
+
 /* personality(0xffffffff) asks and changes nothing. The 64-bit comparison denies more here than needed, never less. */
 static int rules_personality(scmp_filter_ctx context)
 {
@@ -177,7 +194,18 @@ static int rules_sockets(scmp_filter_ctx context, enum qs_unix_sockets unix_sock
                                        .argument = 1,
                                        .mask = SOCKET_TYPE_MASK,
                                        .value = 1u << SOCK_STREAM | 1u << SOCK_SEQPACKET};
+    /* Others have no pairs, or (TIPC) a way to reach others by one; merely asking loads their modules on the host. */
+    const struct allowed pair_families = {.call = SCMP_SYS(socketpair),
+                                          .argument = 0,
+                                          .mask = INT_MASK,
+                                          .value = UINT64_C(1) << AF_UNIX};
     int code = deny_block(context, &socket_families, 0, FAMILY_MAX);
+    if (code == 0)
+        code = deny_block(context, &pair_families, 0, FAMILY_MAX);
+    /* The kernel makes socket(AF_INET, SOCK_PACKET, ...) an AF_PACKET one: net/socket.c. */
+    if (code == 0)
+        code = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
+                                SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE_MASK, SOCK_PACKET));
     /* Of netlink only routing, which address look-ups read. */
     if (code == 0)
         code = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2,
@@ -200,6 +228,8 @@ static int rules(scmp_filter_ctx context, enum qs_unix_sockets unix_sockets)
         code = rules_terminal(context);
     if (code == 0)
         code = rules_personality(context);
+    if (code == 0)
+        code = rules_core(context);
     return code ? code : rules_sockets(context, unix_sockets);
 }
 

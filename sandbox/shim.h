@@ -33,7 +33,7 @@ enum qs_status shim_confine(const struct spec *spec, struct qs_error *err) QS_MU
  * without that. */
 enum qs_status shim_landlock(const struct spec *spec, bool for_init, struct qs_error *err) QS_MUST_USE;
 
-/* The limits of the policy, and no core dumps; in the command's own process, so that PID 1 is not bound by them. */
+/* The limits of the policy; in the command's own process, so that PID 1 is not bound by them. */
 enum qs_status shim_limits(const struct spec *spec, struct qs_error *err) QS_MUST_USE;
 
 struct shim_fds {

@@ -76,11 +76,18 @@ static enum qs_status limit(int resource, const char *name, uint64_t value, stru
     return QS_OK;
 }
 
+/* A core pattern's handler runs outside, on the host, as root. The kernel starts it whatever the limit is, but for 1:
+ * core(5). The call filter keeps it at that. A caller whose own hard limit is 0 leaves only that. */
+static enum qs_status forbid_core_dumps(struct qs_error *err)
+{
+    const struct rlimit no_handler = {.rlim_cur = 1, .rlim_max = 1}, none = {0};
+    if (setrlimit(RLIMIT_CORE, &no_handler) != 0 && setrlimit(RLIMIT_CORE, &none) != 0)
+        return error_sys(err, QS_IO, errno, "cannot forbid core dumps");
+    return QS_OK;
+}
+
 enum qs_status shim_limits(const struct spec *spec, struct qs_error *err)
 {
-    struct rlimit none = {0};
-    if (setrlimit(RLIMIT_CORE, &none) != 0) /* a core pattern's handler runs outside, on the host */
-        return error_sys(err, QS_IO, errno, "cannot forbid core dumps");
     enum qs_status status = limit(RLIMIT_CPU, "processor seconds", spec->cpu_seconds, err);
     if (status == QS_OK)
         status = limit(RLIMIT_AS, "memory", spec->memory_bytes, err);
@@ -120,6 +127,8 @@ enum qs_status shim_confine(const struct spec *spec, struct qs_error *err)
         status = error_sys(err, QS_IO, errno, "cannot give up new privileges");
     if (status == QS_OK && !without(spec, WITHOUT(LANDLOCK)))
         status = shim_landlock(spec, true, err);
+    if (status == QS_OK)
+        status = forbid_core_dumps(err);
     if (status == QS_OK && !without(spec, WITHOUT(CAPABILITIES)))
         status = drop_capabilities(err);
     if (status == QS_OK && !without(spec, WITHOUT(SECCOMP)))

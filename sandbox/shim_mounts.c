@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -232,6 +233,16 @@ static enum qs_status may_mount(struct qs_error *err)
     return QS_OK;
 }
 
+/* bubblewrap's mounts receive what the host mounts later (MS_SLAVE), and that would be writable. */
+static enum qs_status keep_later_mounts_out(struct qs_error *err)
+{
+    static const struct mount_attr private = {.propagation = MS_PRIVATE};
+    AUTO_FD int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+    if (root < 0 || sys_mount_setattr(root, true, &private) != 0)
+        return error_sys(err, QS_IO, errno, "cannot keep mounts that the host makes later out");
+    return QS_OK;
+}
+
 enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err)
 {
     struct statvfs root;
@@ -239,6 +250,8 @@ enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err)
         return error_set(err, QS_CONFLICT, "the host's root is not read-only inside");
     struct masks masks = {-1, -1, -1};
     enum qs_status status = may_mount(err);
+    if (status == QS_OK)
+        status = keep_later_mounts_out(err);
     if (status == QS_OK && !without(spec, WITHOUT(PID)))
         status = close_proc(err);
     for (size_t i = 0; i < spec->mount_count && status == QS_OK; i++) {

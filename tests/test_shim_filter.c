@@ -20,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -67,6 +68,8 @@ CALL(make_unix_datagram, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0))
 CALL(make_inet, socket(AF_INET, SOCK_STREAM, 0))
 CALL(make_inet6, socket(AF_INET6, SOCK_DGRAM, 0))
 CALL(make_packet, socket(AF_PACKET, SOCK_RAW, 0))
+CALL(make_old_packet, socket(AF_INET, SOCK_PACKET, 0))
+CALL(make_old_packet_flags, socket(AF_INET, SOCK_PACKET | SOCK_CLOEXEC, 0))
 CALL(make_vsock, socket(AF_VSOCK, SOCK_STREAM, 0))
 CALL(make_alg, socket(38, SOCK_SEQPACKET, 0))
 CALL(make_route, socket(AF_NETLINK, SOCK_RAW, 0))
@@ -82,6 +85,14 @@ CALL(stream_pair, pair_of(SOCK_STREAM | SOCK_CLOEXEC) ? -1 : 0)
 CALL(datagram_pair, (errno = pair_of(SOCK_DGRAM)) ? -1 : 0)
 CALL(datagram_pair_flags, (errno = pair_of(SOCK_DGRAM | SOCK_NONBLOCK)) ? -1 : 0)
 CALL(raw_pair, (errno = pair_of(SOCK_RAW)) ? -1 : 0)
+
+static int count_pairs(void)
+{
+    int count = 0, pair[2];
+    for (int family = 0; family < 64; family++)
+        count += socketpair(family, SOCK_STREAM, 0, pair) == 0 || errno != EPERM;
+    return count;
+}
 
 static int use_stream_pair(void)
 {
@@ -146,6 +157,31 @@ static int clone_user(void)
     return pid < 0 ? errno : 0;
 }
 
+/* Nothing of the limit of core dumps can be changed, by either call, though who sets it to 0 is told that it is. */
+static int change_core(void)
+{
+    struct rlimit now = {0}, was = {0}, zero = {0};
+    if (getrlimit(RLIMIT_CORE, &was) != 0 || was.rlim_cur == 0)
+        return 80;
+    if (syscall(SYS_prlimit64, 0, 0x100000000UL | RLIMIT_CORE, &zero, NULL) != 0)
+        return 81;
+#ifdef SYS_setrlimit
+    if (syscall(SYS_setrlimit, RLIMIT_CORE, &zero) != 0)
+        return 82;
+#endif
+    if (syscall(SYS_prlimit64, 0, RLIMIT_CORE, &zero, &now) == 0 || errno != EPERM)
+        return 83;
+    return getrlimit(RLIMIT_CORE, &now) == 0 && now.rlim_cur == was.rlim_cur ? 0 : 84;
+}
+
+static int change_another_limit(void)
+{
+    struct rlimit now = {0}, wanted = {.rlim_cur = 50, .rlim_max = 50};
+    if (setrlimit(RLIMIT_NOFILE, &wanted) != 0)
+        return errno;
+    return getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur == 50 ? 0 : 80;
+}
+
 static int plain_fork(void)
 {
     pid_t pid = fork();
@@ -203,6 +239,8 @@ static void only_the_common_families_are_left(void **state)
 {
     (void)state;
     const enum qs_unix_sockets modes[] = {QS_UNIX_BLOCKED, QS_UNIX_PRIVATE, QS_UNIX_OPEN};
+    assert_true(geteuid() != 0 || make_old_packet() == 0);
+    assert_true(count_pairs() > 1);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(under_filter(modes[i], make_inet), 0);
         assert_int_equal(under_filter(modes[i], make_inet6), 0);
@@ -210,6 +248,9 @@ static void only_the_common_families_are_left(void **state)
         assert_int_equal(under_filter(modes[i], make_audit), EPERM);
         assert_int_equal(under_filter(modes[i], make_audit_high_bits), EPERM);
         assert_int_equal(under_filter(modes[i], make_packet), EPERM);
+        assert_int_equal(under_filter(modes[i], make_old_packet), EPERM);
+        assert_int_equal(under_filter(modes[i], make_old_packet_flags), EPERM);
+        assert_int_equal(under_filter(modes[i], count_pairs), 1); /* AF_UNIX; another's would load its module */
         assert_int_equal(under_filter(modes[i], make_vsock), EPERM);
         assert_int_equal(under_filter(modes[i], make_alg), EPERM);
     }
@@ -250,6 +291,26 @@ static void namespaces_and_mounts_are_denied(void **state)
     assert_int_equal(blocked(call_fsopen), EPERM);
     assert_int_equal(blocked(call_setattr), EPERM);
     assert_int_equal(blocked(plain_fork), 0);
+}
+
+static void the_limit_of_core_dumps_stays(void **state)
+{
+    (void)state;
+    struct rlimit limit = {.rlim_cur = 1, .rlim_max = 1}, old;
+    assert_int_equal(getrlimit(RLIMIT_CORE, &old), 0);
+    limit.rlim_max = old.rlim_max;
+    if (old.rlim_max == 0)
+        skip(); /* this caller's is 0 for good */
+    assert_int_equal(setrlimit(RLIMIT_CORE, &limit), 0);
+    assert_int_equal(blocked(change_core), 0);
+    assert_int_equal(blocked(change_another_limit), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(change_core()); /* without the filter */
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_not_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(setrlimit(RLIMIT_CORE, &old), 0);
 }
 
 static void the_kernels_inside_is_denied(void **state)
@@ -313,6 +374,7 @@ int main(void)
         cmocka_unit_test(only_the_common_families_are_left),
         cmocka_unit_test(no_family_is_forgotten),
         cmocka_unit_test(namespaces_and_mounts_are_denied),
+        cmocka_unit_test(the_limit_of_core_dumps_stays),
         cmocka_unit_test(the_kernels_inside_is_denied),
         cmocka_unit_test(typing_into_the_terminal_is_denied),
         cmocka_unit_test(another_architectures_entry_kills),
