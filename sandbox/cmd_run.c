@@ -159,6 +159,12 @@ int cmd_run(const struct options *options)
         status = context_plan(options, true, 0, &attempt.context, &err);
     if (status == QS_OK)
         status = run_it(&attempt, &err);
+    /* Another run's sweep, say, took something away between the look at it and the mount: look again, once. */
+    if (status == QS_CONFLICT && !attempt.result.started) {
+        status = context_plan(options, true, 0, &attempt.context, &err);
+        if (status == QS_OK)
+            status = run_it(&attempt, &err);
+    }
     run_early_cancel(&attempt.early); /* where the run was refused before it was needed */
     int code = conclude(&attempt, status, &err);
     audit_close(&attempt.audit);

@@ -190,15 +190,37 @@ static enum qs_status look_cwd(const struct facts_request *request, struct host_
 
 /* ---- lists of paths ---- */
 
-static enum qs_status look_list(const struct qs_list *list, const struct host_facts *host, bool keep_fd,
+/* A hidden path in a writable place: a directory on the way that was renamed, or closed, would show it to the next run.
+ */
+static enum qs_status guard_hidden(struct host_facts *facts, const struct path_fact *hidden, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < facts->root_count && status == QS_OK; i++) {
+        struct root_fact *root = &facts->roots[i];
+        const char *top = root->place.path;
+        status = guard_seen(top, hidden, err);
+        if (status == QS_OK && hidden->path && path_within(hidden->path, top) && strcmp(hidden->path, top) != 0)
+            status = guard_way(top, hidden->path, &root->pinned, err);
+    }
+    return status;
+}
+
+typedef enum qs_status seen_path(struct host_facts *facts, const struct path_fact *path, struct qs_error *err);
+
+/* seen: called for each path, also one that is absent; may be NULL. */
+static enum qs_status look_list(const struct qs_list *list, struct host_facts *host, bool keep_fd, seen_path *seen,
                                 struct path_facts *facts, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
     for (size_t i = 0; i < list->count && status == QS_OK; i++) {
         struct path_fact fact = {.fd = -1};
         status = path_look(list->items[i], host->home.path, keep_fd, &fact, err);
-        if (status != QS_OK)
+        if (status == QS_OK && seen)
+            status = seen(host, &fact, err);
+        if (status != QS_OK) {
+            path_fact_release(&fact);
             break;
+        }
         if (fact.kind == PATH_ABSENT)
             path_fact_release(&fact);
         else if (!path_facts_add(facts, &fact))
@@ -211,12 +233,12 @@ static enum qs_status look_stores(const struct facts_request *request, struct ho
 {
     char *fixed[] = {(char *)"/etc/qsettings", (char *)"~/.config/qsettings", (char *)"~/.local/state/qsettings"};
     struct qs_list places = {.items = fixed, .count = 3};
-    enum qs_status status = look_list(&places, facts, false, &facts->stores, err);
+    enum qs_status status = look_list(&places, facts, false, NULL, &facts->stores, err);
     if (status != QS_OK || !request->root)
         return status;
     char *root[] = {(char *)request->root};
     struct qs_list extra = {.items = root, .count = 1};
-    return look_list(&extra, facts, false, &facts->stores, err);
+    return look_list(&extra, facts, false, NULL, &facts->stores, err);
 }
 
 static enum qs_status look_group(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
@@ -243,9 +265,9 @@ static enum qs_status collect_open(const struct facts_request *request, struct h
     if (status == QS_OK)
         status = look_roots(request, facts, err);
     if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
-        status = look_list(&policy->sockets, facts, true, &facts->sockets, err);
+        status = look_list(&policy->sockets, facts, true, NULL, &facts->sockets, err);
     if (status == QS_OK)
-        status = look_list(&policy->devices, facts, true, &facts->devices, err);
+        status = look_list(&policy->devices, facts, true, NULL, &facts->devices, err);
     if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE && policy->caches == QS_CACHES_PRIVATE)
         status = caches_look(request, facts, err);
     return status;
@@ -264,7 +286,8 @@ static enum qs_status collect(const struct facts_request *request, struct host_f
     if (status == QS_OK)
         status = look_cwd(request, facts, err);
     if (status == QS_OK)
-        status = look_list(&policy->hidden_paths, facts, false, &facts->hidden, err);
+        status = look_list(&policy->hidden_paths, facts, false,
+                           policy->filesystem == QS_FS_WORKSPACE_WRITE ? guard_hidden : NULL, &facts->hidden, err);
     if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
         status = host_sockets_look("/proc/net/unix", &facts->host_sockets, err);
     if (status == QS_OK)

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define GIT_POINTER_MAX_BYTES 4096
+#define GIT_INCLUDE_MAX_DEPTH 10 /* git's own: config.c */
 #define GIT_MODULES_MAX_DEPTH 16 /* submodules of submodules, and slashes in their names */
 
 const char *checkout_name(enum checkout checkout)
@@ -75,21 +76,93 @@ static enum qs_status guard_names(struct git_fact *git, const char *top, const c
     return status;
 }
 
-/* Where the configuration names another place for hooks, that place is guarded; what lies outside every writable root
+/* ---- what a configuration names ---- */
+
+/* What is in the writable root is guarded, or remembered where it does not exist; what lies outside every writable root
  * is read-only anyway, and the plan drops it. */
-static enum qs_status guard_hooks(struct git_fact *git, const char *config, const char *root, struct qs_error *err)
+static enum qs_status guard_named(struct git_fact *git, const char *root, const char *base, const char *name,
+                                  char **ret_place, struct qs_error *err)
 {
-    AUTO_FREE char *named = core_value_in(config, "hooksPath");
-    if (!named || !named[0] || named[0] == '~')
+    AUTO_FREE char *place = name[0] == '/' ? strdup(name) : path_join(base, name);
+    size_t before = git->guarded.count;
+    if (!place)
+        return error_set(err, QS_IO, "out of memory");
+    enum qs_status status = guard_below(root, place, &git->guarded, &git->pinned, err);
+    if (status == QS_OK && git->guarded.count > before) /* the last one is what all links lead to */
+        *ret_place = strdup(git->guarded.items[git->guarded.count - 1].path);
+    if (status != QS_OK || git->guarded.count > before)
+        return status;
+    path_flatten(place);
+    if (!path_within(place, root))
         return QS_OK;
-    AUTO_FREE char *place = named[0] == '/' ? strdup(named) : path_join(root, named);
-    return place ? guard_below(root, place, &git->guarded, &git->pinned, err) : error_set(err, QS_IO, "out of memory");
+    struct path_fact absent = {.given = STEAL(place), .fd = -1};
+    return path_facts_add(&git->absent, &absent) ? QS_OK : error_set(err, QS_IO, "out of memory");
+}
+
+struct config_reading {
+    struct git_fact *git;
+    const char *root, *tree, *dir; /* the writable root; what hooks are relative to; the file's own directory */
+    unsigned depth;
+    enum qs_status status;
+    struct qs_error *err;
+};
+
+static enum qs_status guard_config(struct git_fact *git, const char *config, const char *tree, const char *root,
+                                   unsigned depth, struct qs_error *err);
+
+/* core.hooksPath, and files that are included: they are the configuration, wherever they lie. */
+static void read_config_key(void *context, const char *section, const char *key, const char *value)
+{
+    struct config_reading *reading = context;
+    bool hooks = strcmp(section, "core") == 0 && strcmp(key, "hookspath") == 0;
+    bool include =
+        (strcmp(section, "include") == 0 || strncmp(section, "includeif", 9) == 0) && strcmp(key, "path") == 0;
+    if (reading->status != QS_OK || !(hooks || include) || !value[0] || value[0] == '~')
+        return;
+    AUTO_FREE char *place = NULL;
+    reading->status =
+        guard_named(reading->git, reading->root, hooks ? reading->tree : reading->dir, value, &place, reading->err);
+    if (reading->status == QS_OK && include && place && reading->depth)
+        reading->status =
+            guard_config(reading->git, place, reading->tree, reading->root, reading->depth - 1, reading->err);
+}
+
+static enum qs_status guard_config(struct git_fact *git, const char *config, const char *tree, const char *root,
+                                   unsigned depth, struct qs_error *err)
+{
+    AUTO_FREE char *text = config_text(config);
+    AUTO_FREE char *dir = strdup(config);
+    if (!dir)
+        return error_set(err, QS_IO, "out of memory");
+    *strrchr(dir, '/') = '\0';
+    struct config_reading reading = {.git = git, .root = root, .tree = tree, .dir = dir, .depth = depth, .err = err};
+    if (text)
+        (void)config_each(text, read_config_key, &reading); /* of a file that git refuses, what is before the fault */
+    return reading.status;
+}
+
+static enum qs_status guard_configs(struct git_fact *git, const char *gitdir, const char *tree, const char *root,
+                                    struct qs_error *err)
+{
+    AUTO_FREE char *config = path_join(gitdir, "config");
+    AUTO_FREE char *worktree = path_join(gitdir, "config.worktree");
+    if (!config || !worktree)
+        return error_set(err, QS_IO, "out of memory");
+    enum qs_status status = guard_config(git, config, tree, root, GIT_INCLUDE_MAX_DEPTH, err);
+    return status == QS_OK ? guard_config(git, worktree, tree, root, GIT_INCLUDE_MAX_DEPTH, err) : status;
 }
 
 static void release_dir(DIR **dir)
 {
     if (*dir)
         (void)closedir(*dir);
+}
+
+/* NULL where there is none. One that cannot be read may hold what has to be guarded. */
+static enum qs_status open_list(const char *dir, DIR **ret_list, struct qs_error *err)
+{
+    *ret_list = opendir(dir);
+    return *ret_list || errno == ENOENT || errno == ENOTDIR ? QS_OK : guard_closed(dir, err);
 }
 
 static bool exists(const char *dir, const char *name)
@@ -126,7 +199,7 @@ static enum qs_status guard_module(struct git_fact *git, const char *root, const
     status = tree ? path_look(tree, "/", false, &place, err) : error_set(err, QS_IO, "out of memory");
     if (status != QS_OK || place.kind != PATH_DIR || !path_within(place.path, root))
         return status;
-    return guard_hooks(git, config, place.path, err);
+    return guard_configs(git, dir, place.path, root, err);
 }
 
 /* The git directories of submodules, and of theirs. A submodule's name may have slashes, so a directory that is none
@@ -134,8 +207,8 @@ static enum qs_status guard_module(struct git_fact *git, const char *root, const
 static enum qs_status guard_modules(struct git_fact *git, const char *root, const char *top, const char *dir,
                                     unsigned depth, struct qs_error *err)
 {
-    AUTO(release_dir) DIR *list = depth ? opendir(dir) : NULL;
-    enum qs_status status = QS_OK;
+    AUTO(release_dir) DIR *list = NULL;
+    enum qs_status status = depth ? open_list(dir, &list, err) : QS_OK;
     struct dirent *entry;
     while (list && status == QS_OK && (entry = readdir(list))) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
@@ -157,8 +230,8 @@ static enum qs_status guard_modules(struct git_fact *git, const char *root, cons
 static enum qs_status guard_worktrees(struct git_fact *git, const char *top, const char *dir, struct qs_error *err)
 {
     static const char *const names[] = {"config.worktree", "commondir", "gitdir", NULL};
-    AUTO(release_dir) DIR *list = opendir(dir);
-    enum qs_status status = QS_OK;
+    AUTO(release_dir) DIR *list = NULL;
+    enum qs_status status = open_list(dir, &list, err);
     struct dirent *entry;
     while (list && status == QS_OK && (entry = readdir(list))) {
         if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
@@ -175,8 +248,7 @@ static enum qs_status look_normal(const struct path_fact *root, struct git_fact 
     const char *dir = git->dot_git.path;
     AUTO_FREE char *modules = path_join(dir, "modules");
     AUTO_FREE char *worktrees = path_join(dir, "worktrees");
-    AUTO_FREE char *config = path_join(dir, "config");
-    if (!modules || !worktrees || !config)
+    if (!modules || !worktrees)
         return error_set(err, QS_IO, "out of memory");
     git->checkout = CHECKOUT_NORMAL;
     enum qs_status status = guard_names(git, dir, dir, own, err);
@@ -184,7 +256,7 @@ static enum qs_status look_normal(const struct path_fact *root, struct git_fact 
         status = guard_modules(git, root->path, dir, modules, GIT_MODULES_MAX_DEPTH, err);
     if (status == QS_OK)
         status = guard_worktrees(git, dir, worktrees, err);
-    return status == QS_OK ? guard_hooks(git, config, root->path, err) : status;
+    return status == QS_OK ? guard_configs(git, dir, root->path, root->path, err) : status;
 }
 
 /* git takes a directory for a repository when it has these three. */
@@ -198,7 +270,9 @@ static enum qs_status look_bare(const struct path_fact *root, struct git_fact *g
         return error_set(err, QS_IO, "out of memory");
     git->checkout = CHECKOUT_BARE;
     enum qs_status status = guard_names(git, root->path, root->path, own, err);
-    return status == QS_OK ? guard_worktrees(git, root->path, worktrees, err) : status;
+    if (status == QS_OK)
+        status = guard_worktrees(git, root->path, worktrees, err);
+    return status == QS_OK ? guard_configs(git, root->path, root->path, root->path, err) : status;
 }
 
 /* ---- linked worktrees ---- */
@@ -315,10 +389,11 @@ static enum qs_status look_file(const struct path_fact *root, struct git_fact *g
         return elsewhere(git, "its git directory is not a worktree of the common directory that it names");
     if (gitdir.uid != root->uid || common.uid != root->uid)
         return elsewhere(git, "its git directory belongs to somebody else");
-    AUTO_FREE char *config = path_join(common.path, "config");
     status = grant_worktree(git, root->path, gitdir.path, common.path, err);
     if (status == QS_OK)
-        status = config ? guard_hooks(git, config, root->path, err) : error_set(err, QS_IO, "out of memory");
+        status = guard_configs(git, common.path, root->path, root->path, err);
+    if (status == QS_OK)
+        status = guard_configs(git, gitdir.path, root->path, root->path, err);
     common.fd = sys_open(AT_FDCWD, common.path, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
     if (status == QS_OK && common.fd < 0)
         status = error_sys(err, QS_IO, errno, "cannot open %s", common.path);
@@ -332,6 +407,8 @@ enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, 
     struct git_fact git = {.dot_git.fd = -1, .common.fd = -1};
     AUTO_FREE char *path = path_join(root->path, ".git");
     enum qs_status status = path ? path_look_itself(path, &git.dot_git, err) : error_set(err, QS_IO, "out of memory");
+    if (status == QS_OK)
+        status = guard_seen(root->path, &git.dot_git, err);
     if (status == QS_OK && git.dot_git.kind == PATH_LINK)
         status =
             error_set(err, QS_INVALID, "%s is a symbolic link: it could be exchanged for another repository", path);

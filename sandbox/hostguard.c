@@ -19,10 +19,26 @@ static enum qs_status add_link(const char *link, struct path_facts *facts, struc
     return path_facts_add(facts, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
 }
 
-enum qs_status guard_path(const char *path, struct path_facts *facts, struct qs_error *err)
+enum qs_status guard_closed(const char *dir, struct qs_error *err)
+{
+    error_set(err, QS_UNTRUSTED,
+              "%s is closed to its own runner: what is in it cannot be guarded, and could be opened inside", dir);
+    error_add_advice(err, "chmod u+rx it, once you have looked who closed it");
+    return QS_UNTRUSTED;
+}
+
+enum qs_status guard_seen(const char *top, const struct path_fact *fact, struct qs_error *err)
+{
+    return fact->closed && path_within(fact->closed, top) ? guard_closed(fact->closed, err) : QS_OK;
+}
+
+/* top: the writable place; NULL: none that matters. */
+static enum qs_status guard_what(const char *top, const char *path, struct path_facts *facts, struct qs_error *err)
 {
     AUTO(path_fact_release) struct path_fact fact = {.fd = -1};
     enum qs_status status = path_look(path, "/", false, &fact, err);
+    if (status == QS_OK && top)
+        status = guard_seen(top, &fact, err);
     if (status != QS_OK)
         return status;
     if (fact.kind == PATH_ABSENT && fact.link_count) {
@@ -37,6 +53,11 @@ enum qs_status guard_path(const char *path, struct path_facts *facts, struct qs_
     return path_facts_add(facts, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
 }
 
+enum qs_status guard_path(const char *path, struct path_facts *facts, struct qs_error *err)
+{
+    return guard_what(NULL, path, facts, err);
+}
+
 static bool has(const struct path_facts *facts, const char *path)
 {
     for (size_t i = facts->count; i > 0; i--) /* the last ones are the likeliest */
@@ -46,7 +67,7 @@ static bool has(const struct path_facts *facts, const char *path)
 }
 
 /* The directories between top and path, the outermost first. */
-static enum qs_status pin_way(const char *top, const char *path, struct path_facts *pins, struct qs_error *err)
+enum qs_status guard_way(const char *top, const char *path, struct path_facts *pins, struct qs_error *err)
 {
     AUTO_FREE char *way = strdup(path);
     if (!way)
@@ -69,9 +90,9 @@ enum qs_status guard_below(const char *top, const char *path, struct path_facts 
                            struct qs_error *err)
 {
     size_t before = facts->count;
-    enum qs_status status = guard_path(path, facts, err);
+    enum qs_status status = guard_what(top, path, facts, err);
     for (size_t i = before; i < facts->count && status == QS_OK; i++)
         if (strcmp(facts->items[i].path, top) != 0 && path_within(facts->items[i].path, top))
-            status = pin_way(top, facts->items[i].path, pins, err);
+            status = guard_way(top, facts->items[i].path, pins, err);
     return status;
 }

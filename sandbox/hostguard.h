@@ -18,4 +18,12 @@ enum qs_status guard_path(const char *path, struct path_facts *facts, struct qs_
 enum qs_status guard_below(const char *top, const char *path, struct path_facts *facts, struct path_facts *pins,
                            struct qs_error *err) QS_MUST_USE;
 
+/* The directories strictly between top and path, into pins. Errors: QS_IO, QS_INVALID (a link on the way). */
+enum qs_status guard_way(const char *top, const char *path, struct path_facts *pins, struct qs_error *err) QS_MUST_USE;
+
+/* Refuses what the runner cannot see in the writable top, for a directory is closed: from inside it can be opened, and
+ * what is behind it would have no guard. Errors: QS_UNTRUSTED. */
+enum qs_status guard_seen(const char *top, const struct path_fact *fact, struct qs_error *err) QS_MUST_USE;
+enum qs_status guard_closed(const char *dir, struct qs_error *err); /* the error */
+
 #endif

@@ -200,12 +200,18 @@ char *core_value_of(const char *text, const char *key)
     return wanted.found;
 }
 
-char *core_value_in(const char *file, const char *key)
+char *config_text(const char *file)
 {
     AUTO_FD int fd = sys_open(AT_FDCWD, file, O_RDONLY | O_NONBLOCK, RESOLVE_NO_SYMLINKS);
     AUTO_FREE char *text = NULL;
     size_t len = 0;
     if (fd < 0 || os_read_all(fd, file, HOOKS_CONFIG_MAX_BYTES, &text, &len, NULL) != QS_OK)
         return NULL;
-    return core_value_of(text, key);
+    return STEAL(text);
+}
+
+char *core_value_in(const char *file, const char *key)
+{
+    AUTO_FREE char *text = config_text(file);
+    return text ? core_value_of(text, key) : NULL;
 }

@@ -17,7 +17,10 @@ bool config_each(const char *text, config_visit *visit, void *context);
 /* The last core.KEY of the text, as a heap string; NULL where there is none or without memory. */
 char *core_value_of(const char *text, const char *key);
 
-/* The same for a file; NULL also where it cannot be read, or is longer than HOOKS_CONFIG_MAX_BYTES. */
+/* A file's text; NULL where it cannot be read, leads through a link, or is longer than HOOKS_CONFIG_MAX_BYTES. */
+char *config_text(const char *file);
+
+/* core_value_of for a file; NULL also where it cannot be read, or is longer than HOOKS_CONFIG_MAX_BYTES. */
 #define HOOKS_CONFIG_MAX_BYTES ((size_t)1 << 20)
 char *core_value_in(const char *file, const char *key);
 

@@ -30,11 +30,29 @@ char *path_join(const char *dir, const char *name)
     return joined;
 }
 
+void path_flatten(char *path)
+{
+    char *to = path;
+    for (const char *at = path; *at;) {
+        size_t len = strcspn(at + 1, "/");
+        if (len == 2 && at[1] == '.' && at[2] == '.') {
+            while (to > path && *--to != '/')
+                continue;
+        } else if (len && !(len == 1 && at[1] == '.')) {
+            memmove(to, at, len + 1);
+            to += len + 1;
+        }
+        at += len + 1;
+    }
+    *to = '\0';
+}
+
 void path_fact_release(struct path_fact *fact)
 {
     int saved = errno;
     free(fact->given);
     free(fact->path);
+    free(fact->closed);
     for (size_t i = 0; i < fact->link_count; i++)
         free(fact->links[i]);
     free(fact->links);
@@ -128,6 +146,12 @@ static enum qs_status follow_link(struct walk *walk, const char *link, struct pa
     return QS_OK;
 }
 
+static enum qs_status close_at(struct path_fact *fact, const char *dir, struct qs_error *err)
+{
+    fact->closed = strdup(dir[0] ? dir : "/");
+    return fact->closed ? QS_OK : error_set(err, QS_IO, "out of memory");
+}
+
 /* One segment further. *ret_absent: there is nothing at this path, or nothing that the runner can reach. */
 static enum qs_status step(struct walk *walk, const char *segment, struct path_fact *fact, bool *ret_absent,
                            struct qs_error *err)
@@ -149,7 +173,7 @@ static enum qs_status step(struct walk *walk, const char *segment, struct path_f
         if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
             return error_sys(err, QS_IO, errno, "cannot look at %s", next);
         *ret_absent = true;
-        return QS_OK;
+        return errno == EACCES ? close_at(fact, walk->done, err) : QS_OK;
     }
     if (S_ISLNK(st.st_mode))
         return follow_link(walk, next, fact, err);
@@ -223,7 +247,7 @@ static enum qs_status look(struct path_fact *fact, bool keep_fd, struct qs_error
     int direct = is_plain(fact->given) ? sys_open(AT_FDCWD, fact->given, O_PATH, RESOLVE_NO_SYMLINKS) : -1;
     if (direct >= 0)
         return fill(fact, direct, strdup(fact->given), keep_fd, err);
-    if (is_plain(fact->given) && (errno == ENOENT || errno == EACCES))
+    if (is_plain(fact->given) && errno == ENOENT)
         return QS_OK;
     struct walk walk = {.hops = 0};
     (void)snprintf(walk.rest, sizeof walk.rest, "%s", fact->given);
@@ -258,6 +282,22 @@ enum qs_status path_look(const char *given, const char *home, bool keep_fd, stru
     return QS_OK;
 }
 
+/* Which directory on the way to an absolute path, without links, may not be searched? */
+static enum qs_status find_closed(struct path_fact *fact, struct qs_error *err)
+{
+    struct stat st;
+    AUTO_FREE char *way = strdup(fact->given);
+    char *slash = way ? strrchr(way, '/') : NULL;
+    if (!way)
+        return error_set(err, QS_IO, "out of memory");
+    for (; slash && slash != way; slash = strrchr(way, '/')) {
+        *slash = '\0';
+        if (lstat(way, &st) == 0)
+            break;
+    }
+    return close_at(fact, slash == way ? "/" : way, err);
+}
+
 enum qs_status path_look_itself(const char *path, struct path_fact *ret_fact, struct qs_error *err)
 {
     struct path_fact fact = {.fd = -1, .given = strdup(path)};
@@ -267,7 +307,9 @@ enum qs_status path_look_itself(const char *path, struct path_fact *ret_fact, st
     enum qs_status status = QS_OK;
     if (fd >= 0)
         status = fill(&fact, fd, strdup(path), false, err);
-    else if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+    else if (errno == EACCES)
+        status = find_closed(&fact, err);
+    else if (errno != ENOENT && errno != ENOTDIR)
         status = error_sys(err, QS_INVALID, errno, "%s: a symbolic link on the way", path);
     if (status != QS_OK) {
         path_fact_release(&fact);

@@ -31,6 +31,7 @@ struct path_fact {
     uid_t uid;
     mode_t mode;
     int fd;       /* O_PATH, close-on-exec; -1 unless asked for */
+    char *closed; /* where absent because the runner may not search a directory on the way: that one; else NULL */
     char **links; /* the links that were followed, each by its own path without links */
     size_t link_count;
 };
@@ -61,6 +62,9 @@ void path_facts_release(struct path_facts *facts);
 
 /* Is path equal to dir or below it? Both absolute, without links and without a final slash. Pure. */
 bool path_within(const char *path, const char *dir);
+
+/* An absolute path without "." and "..", by its text alone; in place. */
+void path_flatten(char *path);
 
 /* Joins with one slash; heap, NULL without memory. */
 char *path_join(const char *dir, const char *name);

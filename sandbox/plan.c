@@ -125,7 +125,7 @@ static enum qs_status add_roots(struct gather *gather, const struct host_facts *
             status = add_git(gather, &root->git, err);
         add_ref_dir(gather->plan, facts, &root->git.common);
         if (status == QS_OK && !without(gather->plan, BARRIER_PINS))
-            status = add_all(gather, MOUNT_PIN, &root->pinned, "on the way to a protected path", err);
+            status = add_all(gather, MOUNT_PIN, &root->pinned, "on the way to a protected or hidden path", err);
         if (status == QS_OK && !without(gather->plan, BARRIER_GUARDS))
             status = add_all(gather, MOUNT_READ_ONLY, &root->guarded, "executor.protectedPaths", err);
     }

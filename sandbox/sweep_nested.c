@@ -2,6 +2,7 @@
 /* The walk through a writable root after a run, looking for repositories. */
 #include "sandbox/sweep_nested.h"
 
+#include "sandbox/sweep_links.h"
 #include "sandbox/sweep_repo.h"
 #include "sandbox/sys.h"
 #include "store/cleanup.h"
@@ -12,7 +13,6 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -53,6 +53,7 @@ enum qs_status nested_add(struct nested *nested, const char *dir, const char *wh
         return error_set(err, QS_IO, "out of memory");
     nested->places[nested->count++] = (struct nested_place){.dir = copy,
                                                             .gitdir = strcmp(what, WALK_GITDIR) == 0,
+                                                            .links = strcmp(what, WALK_LINKS) == 0,
                                                             .own_git = strcmp(what, WALK_BELOW) == 0};
     return QS_OK;
 }
@@ -75,6 +76,7 @@ struct walk {
     char **queue; /* directories still to be read, by their names beneath the root; "" is the root */
     size_t head, count, cap;
     unsigned left;
+    bool cut;         /* there are more entries than were read */
     bool links_count; /* on this file system a directory with two links has no directories in it */
     dev_t device;
     char *unread; /* the first directory that could not be read */
@@ -166,13 +168,18 @@ static enum qs_status read_entries(struct walk *walk, DIR *list, const char *dir
 {
     enum qs_status status = QS_OK;
     struct dirent *entry;
-    while (status == QS_OK && walk->left && (entry = readdir(list))) {
+    while (status == QS_OK && !walk->cut && (entry = readdir(list))) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             continue;
+        walk->cut = walk->left == 0;
+        if (walk->cut)
+            break;
         walk->left--;
         see(seen, name);
-        if (strcasecmp(name, ".git") != 0 && is_directory(dirfd(list), entry))
+        /* Only the guarded one is left out, a mount out of which nothing can be renamed. From any other directory the
+         * next run could take a repository, which would then be older than it. */
+        if (!(walk->place->own_git && !*dir && strcmp(name, ".git") == 0) && is_directory(dirfd(list), entry))
             status = take_up(walk, dirfd(list), name, below(dir, name), err);
     }
     return status;
@@ -194,7 +201,9 @@ static enum qs_status read_dir(struct walk *walk, const char *dir, struct qs_err
     struct seen seen = {0};
     enum qs_status status = read_entries(walk, list, dir, &seen, err);
     (void)closedir(list);
-    if (status == QS_OK && *dir && seen.head && seen.objects && seen.refs)
+    const char *slash = strrchr(dir, '/');
+    bool judged = strcmp(slash ? slash + 1 : dir, ".git") == 0; /* when its name was asked for */
+    if (status == QS_OK && *dir && !judged && seen.head && seen.objects && seen.refs)
         status = sweep_repo(walk->sweep, walk->nested, walk->place->dir, dir, err);
     return status;
 }
@@ -202,11 +211,11 @@ static enum qs_status read_dir(struct walk *walk, const char *dir, struct qs_err
 static enum qs_status say_limits(struct walk *walk, struct qs_error *err)
 {
     char *text = NULL;
-    if (!walk->left && walk->head < walk->count &&
-        asprintf(&text, "%s has more than %u entries: new repositories were not looked for beyond them",
-                 walk->place->dir, NESTED_MAX_ENTRIES) < 0)
+    bool cut = walk->cut || walk->head < walk->count;
+    if (cut && asprintf(&text, "%s has more than %u entries: new repositories were not looked for beyond them",
+                        walk->place->dir, NESTED_MAX_ENTRIES) < 0)
         text = NULL;
-    if (!walk->left && walk->head < walk->count)
+    if (cut)
         return sweep_line(&walk->sweep->notices, text, err);
     if (!walk->unread)
         return QS_OK;
@@ -241,7 +250,7 @@ static enum qs_status walk_root(struct sweep *sweep, const struct nested *nested
     enum qs_status status = place->own_git ? QS_OK : ask_for_repository(&walk, walk.root, ".", "", err);
     if (status == QS_OK)
         status = push(&walk, strdup(""), err);
-    while (status == QS_OK && walk.left && walk.head < walk.count) {
+    while (status == QS_OK && !walk.cut && walk.left && walk.head < walk.count) {
         AUTO_FREE char *dir = walk.queue[walk.head++];
         status = read_dir(&walk, dir, err);
     }
@@ -283,7 +292,9 @@ enum qs_status sweep_nested(struct sweep *sweep, const struct nested *nested, st
     enum qs_status status = QS_OK;
     for (size_t i = 0; nested->timed && i < nested->count && status == QS_OK; i++) {
         const struct nested_place *place = &nested->places[i];
-        if (!place->gitdir)
+        if (place->links)
+            status = sweep_links(sweep, nested, place->dir, err);
+        else if (!place->gitdir)
             status = walk_root(sweep, nested, place, err);
         else if ((status = sweep_own(sweep, nested, place->dir, err)) == QS_OK)
             status = walk_modules(sweep, nested, place->dir, "modules", MODULES_MAX_DEPTH, err);

@@ -18,12 +18,13 @@
 #define WALK_ALL    "/all"    /* a root without a repository */
 #define WALK_BELOW  "/below"  /* a root whose own .git was there before, and is guarded */
 #define WALK_GITDIR "/gitdir" /* a guarded git directory: only its submodules can be new */
+#define WALK_LINKS  "/links"  /* a writable part of a git directory outside: only links in it are looked for */
 
 #define SWEEP_TIME_BYTES 48
 
 struct nested_place {
     char *dir;
-    bool gitdir, own_git; /* WALK_GITDIR; WALK_BELOW */
+    bool gitdir, own_git, links; /* WALK_GITDIR; WALK_BELOW; WALK_LINKS */
 };
 
 struct nested {

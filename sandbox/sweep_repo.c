@@ -6,12 +6,14 @@
 #include "sandbox/sweep_repo.h"
 
 #include "sandbox/hosthooks.h"
+#include "sandbox/sweep_links.h"
 #include "sandbox/sweep_move.h"
 #include "sandbox/sys.h"
 #include "store/cleanup.h"
 #include "store/os.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +26,7 @@ struct verdict {
     const struct nested *nested;
     const char *base; /* what core.hooksPath is relative to */
     bool made;        /* the entry itself is the run's */
+    bool put;         /* it is older, and may have been renamed to what it is during the run */
     char *changed;    /* the first name in it that is */
     char *leads;      /* "core.worktree to /etc": out of the workspace */
     char *program;    /* the first hook, or key of the configuration, that names a program */
@@ -36,67 +39,31 @@ static void verdict_release(struct verdict *verdict)
     free(verdict->program);
 }
 
-/* ---- times ---- */
-
-static bool is_since(const struct verdict *verdict, const struct statx_timestamp *time)
+/* Changed since the run began? */
+static bool since(const struct verdict *verdict, const char *path)
 {
-    const struct timespec *since = &verdict->nested->since;
-    return time->tv_sec > since->tv_sec || (time->tv_sec == since->tv_sec && time->tv_nsec >= since->tv_nsec);
+    return nested_changed(verdict->nested, path, false);
 }
 
-/* Changed since the run began? Where born is asked for: made since then, as far as the file system knows births. */
-static bool since(const struct verdict *verdict, const char *path, bool born)
+/* To be looked at: changed, or in a repository that may have been put where it is. */
+static bool suspect(const struct verdict *verdict, const char *path)
 {
-    struct statx st;
-    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_CTIME | STATX_BTIME, &st) != 0)
-        return false;
-    return is_since(verdict, born && (st.stx_mask & STATX_BTIME) ? &st.stx_btime : &st.stx_ctime);
+    return verdict->put || since(verdict, path);
 }
 
 /* ---- where a pointer leads ---- */
 
-/* An absolute path without "." and "..", by its text alone; in place. */
-static void flatten(char *path)
-{
-    char *to = path;
-    for (const char *at = path; *at;) {
-        size_t len = strcspn(at + 1, "/");
-        if (len == 2 && at[1] == '.' && at[2] == '.') {
-            while (to > path && *--to != '/')
-                continue;
-        } else if (len && !(len == 1 && at[1] == '.')) {
-            memmove(to, at, len + 1);
-            to += len + 1;
-        }
-        at += len + 1;
-    }
-    *to = '\0';
-}
-
 static bool is_inside(const struct nested *nested, const char *path)
 {
     for (size_t i = 0; i < nested->count; i++)
-        if (path_within(path, nested->places[i].dir))
+        if (!nested->places[i].links && path_within(path, nested->places[i].dir))
             return true;
     return false;
 }
 
-/* Where target, as written in a file of base, really is: a heap string, or NULL where that cannot be told. */
-static char *resolve(const char *base, const char *target)
-{
-    AUTO_FREE char *path = target[0] == '/' ? strdup(target) : path_join(base, target);
-    AUTO(path_fact_release) struct path_fact fact = {.fd = -1};
-    if (!path || target[0] == '~' || path_look(path, "/", false, &fact, NULL) != QS_OK)
-        return NULL;
-    if (fact.path)
-        return STEAL(fact.path);
-    flatten(path); /* it leads to nothing yet */
-    return STEAL(path);
-}
-
 static void follow(struct verdict *verdict, const char *what, const char *base, const char *target)
 {
-    AUTO_FREE char *place = resolve(base, target);
+    AUTO_FREE char *place = links_resolve(base, target);
     if (verdict->leads || (place && is_inside(verdict->nested, place)))
         return;
     if (asprintf(&verdict->leads, "%s to %s", what, place ? place : target) < 0)
@@ -164,10 +131,9 @@ static void read_hooks(struct verdict *verdict, const char *dir)
         const char *name = entry->d_name;
         size_t len = strlen(name);
         AUTO_FREE char *path = path_join(dir, name);
-        if (name[0] == '.' || !path || !since(verdict, path, false) ||
-            (len > 7 && strcmp(name + len - 7, ".sample") == 0))
+        if (name[0] == '.' || !path || !suspect(verdict, path) || (len > 7 && strcmp(name + len - 7, ".sample") == 0))
             continue;
-        if (!verdict->changed)
+        if (!verdict->changed && since(verdict, path))
             verdict->changed = strdup("hooks");
         if (!verdict->program && asprintf(&verdict->program, "the hook %s", name) < 0)
             verdict->program = NULL;
@@ -179,9 +145,9 @@ static void read_hooks(struct verdict *verdict, const char *dir)
 static void read_name(struct verdict *verdict, const char *dir, const char *name)
 {
     AUTO_FREE char *path = path_join(dir, name);
-    if (!path || !since(verdict, path, false))
+    if (!path || !suspect(verdict, path))
         return;
-    if (!verdict->changed)
+    if (!verdict->changed && since(verdict, path))
         verdict->changed = strdup(name);
     if (strncmp(name, "config", 6) != 0)
         return;
@@ -193,22 +159,19 @@ static void read_name(struct verdict *verdict, const char *dir, const char *name
         verdict->leads = NULL;
 }
 
-/* Links in a git directory by which git would write or read elsewhere. */
-static void read_links(struct verdict *verdict, const char *dir)
+static void read_link(void *context, const char *name, const char *target)
 {
-    DIR *list = opendir(dir);
-    struct dirent *entry;
-    while (list && (entry = readdir(list))) {
-        char target[PATH_MAX];
-        AUTO_FREE char *path = path_join(dir, entry->d_name);
-        ssize_t len = path ? readlink(path, target, sizeof target - 1) : -1;
-        if (len <= 0 || !since(verdict, path, false))
-            continue;
-        target[len] = '\0';
-        follow(verdict, entry->d_name, dir, target);
-    }
-    if (list)
-        (void)closedir(list);
+    struct reading *reading = context;
+    struct verdict *verdict = reading->verdict;
+    AUTO_FREE char *path = path_join(reading->dir, name);
+    bool before = verdict->leads != NULL;
+    if (!path || !suspect(verdict, path))
+        return;
+    bool changed = since(verdict, path);
+    *strrchr(path, '/') = '\0';
+    follow(verdict, name, path, target);
+    if (!before && verdict->leads && changed && !verdict->changed)
+        verdict->changed = strdup(name);
 }
 
 static void read_gitdir(struct verdict *verdict, const char *dir)
@@ -217,7 +180,8 @@ static void read_gitdir(struct verdict *verdict, const char *dir)
     AUTO_FREE char *hooks = path_join(dir, "hooks");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         read_name(verdict, dir, names[i]);
-    read_links(verdict, dir);
+    struct reading reading = {.verdict = verdict, .dir = dir};
+    (void)links_each(dir, read_link, &reading); /* the walk says what could not be read */
     if (hooks)
         read_hooks(verdict, hooks);
 }
@@ -244,11 +208,11 @@ static void read_repository(struct verdict *verdict, const char *gitdir)
 {
     AUTO_FREE char *file = path_join(gitdir, "commondir");
     AUTO_FREE char *named = file ? read_pointer(file, "") : NULL;
-    AUTO_FREE char *common = named ? resolve(gitdir, named) : NULL;
+    AUTO_FREE char *common = named ? links_resolve(gitdir, named) : NULL;
     if (is_guarded(verdict->nested, gitdir))
         return;
     read_gitdir(verdict, gitdir);
-    if (named && since(verdict, file, false))
+    if (named && suspect(verdict, file))
         follow(verdict, "commondir", gitdir, named);
     if (common && strcmp(common, gitdir) != 0 && is_inside(verdict->nested, common) &&
         !is_guarded(verdict->nested, common))
@@ -263,7 +227,12 @@ static void read_entry(struct verdict *verdict, const char *path, const struct s
     ssize_t len = S_ISLNK(st->st_mode) ? readlink(path, target, sizeof target - 1) : -1;
     AUTO_FREE char *pointer = S_ISREG(st->st_mode) ? read_pointer(path, "gitdir: ") : NULL;
     AUTO_FREE char *gitdir = NULL;
-    verdict->made = since(verdict, path, S_ISDIR(st->st_mode));
+    verdict->made = nested_changed(verdict->nested, path, S_ISDIR(st->st_mode));
+    /* A directory has its birth from before it was renamed. Renaming changes it and what it is in; a git directory of
+     * another name can become one by a file in it. */
+    const char *last = strrchr(path, '/') + 1;
+    verdict->put = S_ISDIR(st->st_mode) && !verdict->made && since(verdict, path) &&
+                   (strcmp(last, ".git") != 0 || since(verdict, verdict->base));
     if (S_ISDIR(st->st_mode)) {
         read_repository(verdict, path);
         return;
@@ -275,7 +244,7 @@ static void read_entry(struct verdict *verdict, const char *path, const struct s
         return;
     if (verdict->made)
         follow(verdict, len > 0 ? "the link" : "gitdir", verdict->base, to);
-    gitdir = resolve(verdict->base, to);
+    gitdir = links_resolve(verdict->base, to);
     if (gitdir && is_inside(verdict->nested, gitdir))
         read_repository(verdict, gitdir);
 }
@@ -285,11 +254,21 @@ static enum qs_status say(struct sweep *sweep, const struct verdict *verdict, co
     char *text = NULL, names[300] = "";
     if (verdict->program)
         (void)snprintf(names, sizeof names, "; %s of it is run by git on the host", verdict->program);
+    const char *changed = verdict->changed ? verdict->changed : "directory";
     int code = verdict->made ? asprintf(&text, "%s is a repository made during a run, left where it is%s", path, names)
-                             : asprintf(&text, "%s is a repository whose %s changed during a run%s%s%s", path,
-                                        verdict->changed, verdict->leads ? "; it leads out of the workspace: " : "",
+                             : asprintf(&text, "%s is a repository whose %s changed during a run%s%s%s", path, changed,
+                                        verdict->leads ? "; it leads out of the workspace: " : "",
                                         verdict->leads ? verdict->leads : "", names);
     return sweep_line(&sweep->notices, code < 0 ? NULL : text, err);
+}
+
+/* Its name is too long for a path, say. */
+static enum qs_status unseen(struct sweep *sweep, const char *path, struct qs_error *err)
+{
+    char *text = NULL;
+    if (asprintf(&text, "%s is a repository that cannot be looked at (%s)", path, strerrordesc_np(errno)) < 0)
+        text = NULL;
+    return sweep_line(&sweep->notices, text, err);
 }
 
 enum qs_status sweep_repo(struct sweep *sweep, const struct nested *nested, const char *root, const char *name,
@@ -302,7 +281,8 @@ enum qs_status sweep_repo(struct sweep *sweep, const struct nested *nested, cons
     if (!base)
         return error_set(err, QS_IO, "out of memory");
     if (lstat(path, &st) != 0)
-        return QS_OK; /* gone by itself, or moved away a moment ago */
+        return errno == ENOENT || errno == ENOTDIR ? QS_OK /* gone by itself, or moved away a moment ago */
+                                                   : unseen(sweep, path, err);
     *strrchr(base, '/') = '\0';
     verdict.base = base;
     read_entry(&verdict, path, &st);
@@ -312,12 +292,16 @@ enum qs_status sweep_repo(struct sweep *sweep, const struct nested *nested, cons
             return error_set(err, QS_IO, "out of memory");
         return sweep_away(sweep, root, name, why, err);
     }
-    return verdict.made || verdict.changed ? say(sweep, &verdict, path, err) : QS_OK;
+    bool put = verdict.put && (verdict.leads || verdict.program);
+    return verdict.made || verdict.changed || put ? say(sweep, &verdict, path, err) : QS_OK;
 }
 
 enum qs_status sweep_own(struct sweep *sweep, const struct nested *nested, const char *gitdir, struct qs_error *err)
 {
     AUTO(verdict_release) struct verdict verdict = {.nested = nested, .base = gitdir};
+    enum qs_status status = sweep_links(sweep, nested, gitdir, err);
+    if (status != QS_OK)
+        return status;
     read_gitdir(&verdict, gitdir);
     return verdict.changed ? say(sweep, &verdict, gitdir, err) : QS_OK;
 }

@@ -25,6 +25,127 @@ load support/sandbox
     done
 }
 
+@test "a directory that a run closed cannot keep the next run's guards away" {
+    git_init ann
+    local ws
+    ws=$(ws ann)
+    as ann sh -c 'cd "$0" && mkdir -p .git/modules/sub/hooks secrets && echo ref: refs/heads/main >.git/modules/sub/HEAD &&
+        echo KEY >secrets/key' "$ws"
+    policy '{"filesystem":"workspace-write","network":"closed"}' \
+        '{"audit":"off","caches":"none","hiddenPaths":["'"$ws"'/secrets/key"]}'
+    for dir in .git .git/modules .git/modules/sub secrets .; do
+        sandboxed ann -- true
+        sandboxed ann -- chmod 000 "$dir"
+        run as ann "$qsandbox" --root "$base/root" run --cwd / --workspace "$ws" -- sh -c 'echo ran'
+        [ "$status" -eq 125 ]
+        [[ $output == *"is closed to its own runner"* ]]
+        chmod 755 "$ws/$dir"
+    done
+    # What is closed for good, and not in a writable place, is no reason to refuse.
+    policy '{"filesystem":"workspace-write","network":"closed"}' \
+        '{"audit":"off","caches":"none","hiddenPaths":["'"$base"'/home/root/.ssh/id"]}'
+    sandboxed ann -- true
+}
+
+@test "a hidden file in the workspace stays hidden: its directory cannot be renamed for the next run" {
+    for user in root ann; do
+        as $user sh -c 'cd "$0" && mkdir -p a/secrets && echo KEY >a/secrets/key' "$(ws $user)"
+        policy '{"filesystem":"workspace-write","network":"closed"}' \
+            '{"audit":"off","caches":"none","hiddenPaths":["'"$(ws $user)"'/a/secrets/key"]}'
+        run sandboxed $user -- sh -c 'mv a/secrets s; mv a b; cat a/secrets/key'
+        [ "$status" -ne 0 ]
+        [ -e "$(ws $user)/a/secrets/key" ]
+        run sandboxed $user -- sh -c 'cat */key */*/key'
+        [[ $output != *KEY* ]]
+    done
+}
+
+@test "hooks whose place does not exist yet are moved away" {
+    for user in root ann; do
+        git_init $user
+        for place in .husky/_ ./hooks/../own "$(ws $user)/whole"; do
+            as $user git -C "$(ws $user)" config core.hooksPath "$place"
+            run sandboxed $user -- sh -c 'mkdir -p "$(git config core.hooksPath)" hooks && cd "$(git config core.hooksPath)" &&
+                printf "#!/bin/sh\ntouch ../RAN RAN\n" >pre-commit && chmod +x pre-commit'
+            [[ $output == *" was made during a run and moved to "* ]]
+            as $user git -C "$(ws $user)" commit -q --allow-empty -m host
+            [ -z "$(find "$(ws $user)" -name RAN)" ]
+        done
+    done
+}
+
+@test "files that the repository's configuration includes are configuration" {
+    for user in root ann; do
+        git_init $user
+        as $user sh -c 'cd "$0" && git config include.path ../a/config && git config includeIf.gitdir:/.path ../later &&
+            mkdir a b && printf "[include]\npath = ../b/config\n" >a/config && printf "[core]\nhooksPath = h\n" >b/config &&
+            mkdir h' "$(ws $user)"
+        for name in a/config b/config h/pre-commit; do
+            run sandboxed $user -- sh -c 'echo x >>"$0"' $name
+            [[ $output == *"Read-only file system"* ]]
+        done
+        run sandboxed $user -- sh -c 'mv a c || mv b c || printf "[core]\nfsmonitor = false\n" >later'
+        [[ $output == *"/later was made during a run and moved to "* ]]
+        as $user git -C "$(ws $user)" status --porcelain
+    done
+}
+
+@test "links in the git directory that lead out are moved away: git would write through them" {
+    for user in root ann; do
+        git_init $user
+        as $user sh -c 'echo "# mine" >"$0"' "$base/home/$user/.rc"
+        run sandboxed $user -- sh -c '
+            ln -sf ../../../.rc .git/logs/HEAD
+            ln -s ../../.rc .git/ORIG_HEAD
+            ln -s ../target .git/FETCH_HEAD
+            ln -sf '"$base/home/$user/.rc"' .git/COMMIT_EDITMSG
+            ln -s main .git/refs/heads/same'
+        [ "$(grep -c 'is a link to .* made during a run' <<<"$output")" -eq 4 ]
+        as $user git -C "$(ws $user)" commit -q --allow-empty -m 'host $(touch evil)'
+        [ "$(cat "$base/home/$user/.rc")" = "# mine" ]
+        [ -L "$(ws $user)/.git/refs/heads/same" ]
+        # One that was there before is the user's.
+        as $user ln -s ../../own "$(ws $user)/.git/own"
+        run sandboxed $user -- true
+        [ -z "$output" ]
+    done
+    as ann sh -c 'cd "$0" && rm .git/refs/heads/same .git/own && git worktree add -q ../tree' "$(ws ann)"
+    run sandboxed ann --workspace "$base/home/ann/tree" -- sh -c '
+        common=$(git rev-parse --git-common-dir)
+        ln -sf ../../../.rc $common/logs/HEAD; ln -s ../../.. $common/refs/out; ln -s ../HEAD $common/worktrees/tree/out'
+    [ "$(grep -c 'is a link to .* made during a run' <<<"$output")" -eq 3 ]
+}
+
+@test "a repository cannot be kept from the sweep until it is old" {
+    local here leads
+    for user in root ann; do
+        leads='git init -q $0 && git -C $0 config core.worktree /etc'
+        for here in .GIT/a n/.git/x; do
+            run sandboxed $user -- sh -c "mkdir -p \$0; [ \$0 = .GIT/a ] || git init -q n; $leads" "$here"
+            [[ $output == *"$here/.git was made during a run, leads out of the workspace (core.worktree to /etc)"* ]]
+        done
+        # Made in one run as something else, and in the next one renamed to what git finds.
+        run sandboxed $user -- sh -c "$leads && mv r/.git dir && rm dir/HEAD; mkdir -p s" r
+        [ -z "$output" ]
+        run sandboxed $user -- sh -c 'echo ref: refs/heads/main >dir/HEAD; mv dir s/.git'
+        [[ $output == *"s/.git is a repository whose directory changed during a run; it leads out of the workspace: core.worktree to /etc"* ]]
+        # One that is at home, and worked in, is no news.
+        as $user sh -c 'cd "$0" && rm -rf s n && git init -q -b main s && git -C s config core.hooksPath /etc' "$(ws $user)"
+        run sandboxed $user -- sh -c ': >s/file'
+        [ -z "$output" ]
+        rm -rf "$(ws $user)"/* "$(ws $user)/.GIT"
+    done
+}
+
+@test "a repository at a path too long to be looked at is told" {
+    run sandboxed ann -- python3 -c '
+import os
+for i in range(20):
+    os.mkdir("d" * 200), os.chdir("d" * 200)
+os.mkdir("e" * 65), os.chdir("e" * 65), os.mkdir(".git")'
+    [[ $output == *"/.git is a repository that cannot be looked at (File name too long)"* ]]
+}
+
 @test "a crash inside cannot start the host's handler of core dumps" {
     for user in root ann; do
         # 1 is the only limit at which the kernel starts none: core(5).

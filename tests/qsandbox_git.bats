@@ -366,6 +366,20 @@ for i in range(1, 200001): os.link(\"many/0\", \"many/%d\" % i)"' 3>"$base/statu
     jq -e '(.violations | length == 1) and (.notices | length == 1)' "$base/status"
 }
 
+@test "the end of the walk in its last directory is reported, too" {
+    mount -t tmpfs -o mode=755,nr_inodes=0 none "$(ws ann)"
+    chown $UID_ANN "$(ws ann)"
+    # tmpfs lists the newest first.
+    run sandboxed ann -- python3 -c "
+import os
+os.makedirs('last')
+open('0', 'w').close()
+for i in range(1, 200001): os.link('0', str(i))"
+    umount "$(ws ann)"
+    [ "$status" -eq 0 ]
+    [[ $output == *"has more than 200000 entries: new repositories were not looked for beyond them"* ]]
+}
+
 @test "a program on the host that replaces the configuration during a run takes its protection away: this is reported" {
     git_init ann
     started ann -- sh -c 'touch started; until [ -e go ]; do sleep 0.05; done'
