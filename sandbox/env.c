@@ -2,10 +2,10 @@
 /* Building the command's environment. */
 #include "sandbox/env.h"
 
+#include "reader/policy_model.h"
 #include "sandbox/hostcache.h"
 #include "store/cleanup.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,17 +26,17 @@ static const char *const harmless[] = {"GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_T
                                        "GIT_ADVICE"};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static bool matches_any(const char *const *patterns, size_t count, const char *name, int flags)
+static bool matches_any(const char *const *globs, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
-        if (fnmatch(patterns[i], name, flags) == 0)
+        if (policy_glob_match(globs[i], name, false))
             return true;
     return false;
 }
 
 static bool name_redirects(const char *name)
 {
-    return matches_any(redirecting, COUNT(redirecting), name, 0) && !matches_any(harmless, COUNT(harmless), name, 0);
+    return matches_any(redirecting, COUNT(redirecting), name) && !matches_any(harmless, COUNT(harmless), name);
 }
 
 bool env_name_redirects(const char *name, size_t len)
@@ -49,18 +49,9 @@ bool env_name_redirects(const char *name, size_t len)
     return name_redirects(copy);
 }
 
-static bool list_matches(const struct qs_list *list, const char *name, int flags)
-{
-    return matches_any((const char *const *)list->items, list->count, name, flags);
-}
-
 static bool passes(const struct qs_policy *policy, const char *name)
 {
-    for (size_t i = 0; i < policy->env_pass_count; i++)
-        if (!list_matches(&policy->env_pass[i], name, 0))
-            return false;
-    return policy->env_pass_count > 0 && !list_matches(&policy->env_secrets, name, FNM_CASEFOLD) &&
-           !name_redirects(name);
+    return policy_env_passes(policy, name) && !name_redirects(name);
 }
 
 /* ---- the list ---- */
