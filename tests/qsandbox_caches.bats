@@ -6,9 +6,8 @@
 load support/sandbox
 
 original_path=$PATH original_home=$HOME
-eval "setup_sandbox() $(declare -f setup | tail -n +2)"
 setup() {
-    setup_sandbox
+    sandbox_setup
     policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off"}'
     cat >"$base/tools.py" <<'P'
 # tools.py put|get: each tool's cache, found as the tool finds it. To put is to lock, to write a temporary, to rename it, as

@@ -41,9 +41,8 @@ undelegate() {
     rmdir "$delegated/own" "$delegated"
 }
 
-eval "setup_sandbox() $(declare -f setup | tail -n +2)"
 setup() {
-    setup_sandbox
+    sandbox_setup
     printf '%s' "$forks" >"$base/forks.py"
     chmod 644 "$base/forks.py"
 }

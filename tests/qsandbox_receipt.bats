@@ -1,44 +1,21 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # qsandbox receipt: what it says, and what makes a new one due.
-
-UID_ANN=12349
+load support/sandbox
 
 setup() {
-    bats_require_minimum_version 1.5.0
-    base=$(mktemp -d /srv/qsandbox-receipt.XXXXXX)
-    chmod 755 "$base"
-    ws=$base/home/ws
-    mkdir -p "$ws" "$base/root" "$base/bin"
-    # copies: where the build lies the plain user may not be let in
-    install -m 755 "$QS_BUILD/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
+    sandbox_setup
+    ws=$base/home/ann/ws
     printf '#!/bin/sh\necho "agent 1.2"\n' >"$base/bin/agent"
     chmod 755 "$base/bin/agent"
-    chown -R $UID_ANN:$UID_ANN "$base/home"
-    chmod 700 "$base/home"
-    { cat /etc/passwd && echo "ann:x:$UID_ANN:$UID_ANN:Ann:$base/home:/bin/sh"; } >"$base/passwd"
-    export GIT_CONFIG_NOSYSTEM=1 HOME=$base/home PATH=/usr/sbin:/usr/bin:/sbin:/bin
-    "$base/bin/qsettings" --root "$base/root" --system init >/dev/null
     # without a wall limit, and so without the check that takes three seconds
     policy '{"filesystem":"workspace-write","network":"closed"}' '{"limits":{"wallSeconds":0}}'
-    as git init -q .
+    as ann git init -q "$ws"
 }
 
-teardown() {
-    rm -rf "$base"
+receipt() { # as the plain user in her workspace
+    as ann sh -c 'cd ~/ws && exec "$@"' sh timeout -k 1 60 "$qsandbox" --root "$base/root" receipt "$@"
 }
-
-policy() {
-    printf '{"tools":{"executionSandbox":%s},"executor":%s}' "$1" "$2" |
-        "$base/bin/qsettings" --root "$base/root" --system apply --replace - >/dev/null
-}
-
-as() { # as COMMAND...: as the plain user in her workspace
-    unshare -m sh -c 'mount --bind "$0/passwd" /etc/passwd && cd "$1" && shift && exec "$@"' "$base" "$ws" \
-        setpriv --reuid $UID_ANN --regid $UID_ANN --clear-groups "$@"
-}
-
-receipt() { as timeout -k 1 60 "$base/bin/qsandbox" --root "$base/root" receipt "$@"; }
 
 @test "a receipt has every field, and promotes when nothing is missing" {
     run -0 --separate-stderr receipt --json --owner Ann --rollback "apt install old" --host-group ci --agent "$base/bin/agent"
@@ -96,13 +73,11 @@ receipt() { as timeout -k 1 60 "$base/bin/qsandbox" --root "$base/root" receipt 
 }
 
 @test "an agent's program is found in PATH, may have no version, and leaves nothing running" {
-    # copies: where the build lies the plain user may not be let in
-    install -m 755 "$QS_BUILD/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
     printf '#!/bin/sh\necho first\nsleep 987654 &\nsleep 987654\n' >"$base/bin/stays"
     chmod 755 "$base/bin/stays"
     PATH=$base/bin:$PATH run -0 --separate-stderr receipt --json --agent stays
     jq -e --arg path "$base/bin/stays" '.agent.path == $path and .agent.version == "first"' <<<"$output"
-    ! pgrep -u $UID_ANN
+    eventually nothing_of_ann
     run -0 --separate-stderr receipt --json --agent true --filesystem read-only
     jq -e '.agent.path == "/usr/bin/true" and .writableRoots == [] and .worktreeCanary == "not-applicable"' <<<"$output"
 }

@@ -1,60 +1,25 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # qsandbox verify, as root and as a plain user. That each check can fail is shown by test_battery.
+load support/sandbox
 
-UID_ANN=12348
 no_wall='{"limits":{"wallSeconds":0}}' # without the check that takes three seconds
 
 setup() {
-    bats_require_minimum_version 1.5.0
-    base=$(mktemp -d /srv/qsandbox-verify.XXXXXX)
-    chmod 755 "$base"
-    mkdir "$base/bin" # a copy: where the build lies the plain user may not be let in
-    install -m 755 "$QS_BUILD/bin/qsandbox" "$QS_BUILD/bin/qsettings" "$base/bin/"
-    qsandbox=$base/bin/qsandbox
-    mkdir -p "$base/home/root/.ssh" "$base/home/ann/.ssh" "$base/root"
-    echo "private key" | tee "$base/home/root/.ssh/id" >"$base/home/ann/.ssh/id"
-    chown -R $UID_ANN:$UID_ANN "$base/home/ann"
-    chmod 700 "$base/home/root" "$base/home/ann"
-    {
-        sed "s|^root:.*|root:x:0:0:root:$base/home/root:/bin/sh|" /etc/passwd
-        echo "ann:x:$UID_ANN:$UID_ANN:Ann:$base/home/ann:/bin/sh"
-    } >"$base/passwd"
-    export GIT_CONFIG_NOSYSTEM=1 HOME=$base/home/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
-    "$base/bin/qsettings" --root "$base/root" --system init >/dev/null
+    sandbox_setup
     policy '{"filesystem":"workspace-write","network":"closed"}' "$no_wall"
 }
 
-teardown() {
-    rm -rf "$base" "$elsewhere"
-}
-
-# policy EXECUTION_SANDBOX EXECUTOR: the system store's policy
-policy() {
-    printf '{"tools":{"executionSandbox":%s},"executor":%s}' "$1" "$2" |
-        "$base/bin/qsettings" --root "$base/root" --system apply --replace - >/dev/null
-}
-
-# as root|ann COMMAND...: in that user's home, in a mount namespace where the password database is ours
-as() {
+at_home() { # at_home USER COMMAND...
     local user=$1
     shift
-    local ids=(--reuid 0 --regid 0 --clear-groups)
-    [ "$user" = ann ] && ids=(--reuid $UID_ANN --regid $UID_ANN --clear-groups)
-    HOME=$base/home/$user unshare -m sh -c 'mount --bind "$0/passwd" /etc/passwd && cd "$1" && shift && exec "$@"' \
-        "$base" "$base/home/$user" setpriv "${ids[@]}" "$@"
+    as "$user" sh -c 'cd && exec "$@"' sh "$@"
 }
 
 verify() { # verify USER [OPTIONS]
     local user=$1
     shift
-    as "$user" timeout -k 1 60 "$qsandbox" --root "$base/root" verify "$@"
-}
-
-# What the battery may not change: all but the state that a run makes, too.
-tree() {
-    (cd "$base" && find . -path ./root/sandbox -prune -o -path './home/*/.local' -prune -o \
-        -printf '%p %y %m %U %s\n' | sort)
+    at_home "$user" timeout -k 1 60 "$qsandbox" --root "$base/root" verify "$@"
 }
 
 @test "the battery passes, gives every check, and leaves nothing behind" {
@@ -106,7 +71,7 @@ tree() {
 @test "in a workspace that is named, nothing changes" {
     local before
     for user in root ann; do
-        as $user sh -c 'mkdir ws && cd ws && git init -q . && echo one >file && mkdir -p .git/hooks && echo h >.git/hooks/h'
+        at_home $user sh -c 'cd ws && git init -q . && echo one >file && mkdir -p .git/hooks && echo h >.git/hooks/h'
     done
     before=$(tree)
     for user in root ann; do
@@ -118,7 +83,6 @@ tree() {
 }
 
 @test "in a workspace without a checkout the checks of one are not applicable" {
-    as ann mkdir ws
     run -0 --separate-stderr verify ann --json --workspace "$base/home/ann/ws"
     jq -e '[.checks[] | select(.result == "not-applicable") | .name] ==
         ["protected-hooks","protected-config","git-pinned","wall-limit"]' <<<"$output"
@@ -130,6 +94,7 @@ tree() {
     cp "$qsandbox" "$elsewhere/qsandbox"
     qsandbox=$elsewhere/qsandbox
     run -0 verify ann
+    rm -r "$elsewhere"
     [ -z "$(find "$base/home" -name '.qsandbox-verify*')" ]
 }
 
@@ -148,7 +113,7 @@ tree() {
 
 @test "ended by a signal it still removes what it made" {
     policy '{"filesystem":"workspace-write","network":"closed"}' '{}' # long enough to be hit
-    as ann sh -c 'echo $$ >pid && exec "$@"' sh "$qsandbox" --root "$base/root" verify >"$base/log" 2>&1 3>&- &
+    at_home ann sh -c 'echo $$ >pid && exec "$@"' sh "$qsandbox" --root "$base/root" verify >"$base/log" 2>&1 3>&- &
     local job=$! i status=0
     for i in $(seq 200); do
         compgen -G "$base/home/ann/.qsandbox-verify.*" >/dev/null && break
@@ -181,7 +146,7 @@ tree() {
 }
 
 @test "a workspace whose name has quotes and line ends is tried; one that is not UTF-8 is refused by name" {
-    as ann mkdir "a \"b\"
+    at_home ann mkdir "a \"b\"
 c" $'\xff'
     run -0 verify ann --workspace "$base/home/ann/a \"b\"
 c"

@@ -8,7 +8,7 @@ bats_require_minimum_version 1.5.0
 # Suites run side by side, and a test asks whether any process of hers is left: each has its own uid.
 UID_ANN=$((12400 + $(cksum <<<"$BATS_TEST_FILENAME" | cut -d' ' -f1) % 100))
 
-setup() {
+sandbox_setup() {
     base=$(mktemp -d /srv/qsandbox-test.XXXXXX)
     chmod 755 "$base"
     mkdir "$base/bin"
@@ -33,6 +33,8 @@ setup() {
     "$qsettings" --root "$base/root" --system init >/dev/null
     policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"none"}'
 }
+
+setup() { sandbox_setup; } # a suite that needs more has a setup of its own, which calls it
 
 teardown() {
     chattr -R -i "$base" 2>/dev/null || true
