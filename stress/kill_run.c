@@ -32,7 +32,6 @@
 #define LEFTOVERS_BYTES 8192
 
 struct testimony {
-    bool given;
     enum kill_verdict verdict;
     char why[KILL_TEXT_BYTES];
     char names[LEFTOVERS_BYTES]; /* what is there at the end */
@@ -172,12 +171,19 @@ static bool is_stray(const char *expected, const char *found, char *why)
     return false;
 }
 
-static void judge(const struct runner *runner, bool after_waiter)
+struct hearing {
+    const struct runner *runner;
+    bool after_waiter;
+};
+
+static void judge(void *hearing)
 {
+    const struct hearing *h = hearing;
+    const struct runner *runner = h->runner;
     struct testimony *t = runner->testimony;
     struct kill_look look;
     runner->op->look(runner->context, &look);
-    t->verdict = judge_look(runner, &look, after_waiter, t->why);
+    t->verdict = judge_look(runner, &look, h->after_waiter, t->why);
     if (t->verdict == KILL_OK)
         t->verdict = judge_next(runner, t->why);
     list_names(runner->context->dir, t->names);
@@ -185,25 +191,16 @@ static void judge(const struct runner *runner, bool after_waiter)
         t->verdict = KILL_STRAY;
 }
 
-/* In a child: a reader that crashes is a finding, not the end. */
 static bool ask_judge(struct runner *runner, bool after_waiter, char *why)
 {
     struct testimony *t = runner->testimony;
     memset(t, 0, sizeof *t);
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)alarm(JUDGE_SECONDS);
-        judge(runner, after_waiter);
-        t->given = true;
-        _exit(0);
-    }
-    int status = 0;
-    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+    int died = stress_in_child(judge, &(struct hearing){runner, after_waiter}, JUDGE_SECONDS);
+    if (died < 0)
         return failed(why, "cannot run a judge");
-    if (!t->given) {
+    if (died) {
         t->verdict = KILL_REFUSED;
-        (void)snprintf(t->why, sizeof t->why, "the reader died of signal %d",
-                       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+        (void)snprintf(t->why, sizeof t->why, "the reader died of signal %d", died);
     }
     return true;
 }

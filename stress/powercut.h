@@ -61,7 +61,7 @@ struct power_result {
     char failure[POWER_TEXT_BYTES];           /* why it is not finished */
 };
 
-/* ---- workloads: powercut_work.c (the store), powercut_files.c (files) ---- */
+/* ---- workloads: powercut_store.c (the store), powercut_files.c (files) ---- */
 
 struct power_work {
     const char *backend, *name;
@@ -103,6 +103,17 @@ enum qs_status power_record(const struct power_options *options, const struct po
 enum qs_status power_judge_all(const struct power_options *options, const struct power_fs *fs,
                                const struct power_work *work, struct power_recording *recording,
                                struct power_result *result, struct qs_error *err) QS_MUST_USE;
+
+/* What a judging child tells; shared memory, so that a child that dies tells nothing. */
+struct power_testimony {
+    bool refused; /* meta torn: the reader refused, and repair mended it */
+    enum power_verdict verdict;
+    char why[POWER_TEXT_BYTES];
+};
+
+/* Calls judge in a child; the testimony of one that dies or hangs is damage. Errors: QS_IO. */
+enum qs_status power_ask(void (*judge)(void *context), void *context, struct power_testimony *testimony,
+                         struct qs_error *err) QS_MUST_USE;
 
 /* ---- the store file alone: powercut_meta.c ---- */
 

@@ -31,7 +31,7 @@ enum qs_status image_write(struct image *image, uint64_t offset, const void *dat
         if (!*page && from && !all_zero(from, n)) {
             *page = calloc(1, PAGE_BYTES);
             if (!*page)
-                return error_set(err, QS_IO, "out of memory");
+                return error_memory(err);
         }
         if (*page && from)
             memcpy(*page + in_page, from, n);
@@ -66,7 +66,7 @@ enum qs_status image_load(int fd, struct image *ret_image, struct qs_error *err)
     struct image image = {.bytes = (uint64_t)st.st_size};
     image.pages = calloc(image.bytes / PAGE_BYTES + 1, sizeof *image.pages);
     if (!image.pages)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = QS_OK;
     for (off_t at = 0; status == QS_OK;) {
         off_t data = lseek(fd, at, SEEK_DATA);

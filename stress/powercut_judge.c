@@ -18,7 +18,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define STATE_FILE       ROOM "/state.img"
@@ -27,20 +26,13 @@
 
 static const char *const verdict_names[POWER_VERDICTS] = {"ok", "absent", "damaged", "torn", "lost", "no mount"};
 
-/* What a judging child tells; shared memory, so that a child that dies tells nothing. */
-struct testimony {
-    bool given;
-    enum power_verdict verdict;
-    char why[POWER_TEXT_BYTES];
-};
-
 struct judging {
     const struct power_options *options;
     const struct power_fs *fs;
     const struct power_work *work;
     struct power_recording *recording;
     struct power_result *result;
-    struct testimony *testimony;
+    struct power_testimony *testimony;
     int state_fd;
     size_t carried; /* entries that the recording's base image has by now */
 };
@@ -121,28 +113,30 @@ static enum qs_status unmount_state(const struct power_fs *fs, struct qs_error *
     return QS_OK;
 }
 
-static enum qs_status ask_judge(struct judging *judging, const struct crash_state *state,
-                                enum power_verdict *ret_verdict, struct qs_error *err)
+enum qs_status power_ask(void (*judge)(void *context), void *context, struct power_testimony *testimony,
+                         struct qs_error *err)
 {
-    struct testimony *testimony = judging->testimony;
-    *testimony = (struct testimony){0};
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)alarm(JUDGE_SECONDS);
-        testimony->verdict = judging->work->judge(state->acked, state->upper, testimony->why);
-        testimony->given = true;
-        _exit(0);
-    }
-    int status = 0;
-    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+    *testimony = (struct power_testimony){0};
+    int died = stress_in_child(judge, context, JUDGE_SECONDS);
+    if (died < 0)
         return error_sys(err, QS_IO, errno, "cannot run a judge");
-    if (!testimony->given) {
+    if (died) {
         testimony->verdict = POWER_DAMAGED;
-        (void)snprintf(testimony->why, sizeof testimony->why, "the reader died of signal %d",
-                       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+        (void)snprintf(testimony->why, sizeof testimony->why, "the reader died of signal %d", died);
     }
-    *ret_verdict = testimony->verdict;
     return QS_OK;
+}
+
+struct hearing {
+    const struct judging *judging;
+    const struct crash_state *state;
+};
+
+static void judge(void *hearing)
+{
+    const struct hearing *h = hearing;
+    struct power_testimony *testimony = h->judging->testimony;
+    testimony->verdict = h->judging->work->judge(h->state->acked, h->state->upper, testimony->why);
 }
 
 static enum qs_status mount_and_judge(struct judging *judging, const struct crash_state *state,
@@ -162,7 +156,9 @@ static enum qs_status mount_and_judge(struct judging *judging, const struct cras
         *ret_verdict = POWER_NOMOUNT;
         return QS_OK;
     }
-    status = ask_judge(judging, state, ret_verdict, err);
+    status = power_ask(judge, &(struct hearing){judging, state}, judging->testimony, err);
+    if (status == QS_OK)
+        *ret_verdict = judging->testimony->verdict;
     enum qs_status unmounted = unmount_state(judging->fs, status == QS_OK ? err : NULL);
     return status == QS_OK ? unmounted : status;
 }
@@ -227,7 +223,7 @@ enum qs_status power_judge_all(const struct power_options *options, const struct
         return error_sys(err, QS_IO, errno, "cannot prepare the judging");
     struct crash_plan plan;
     if (!crash_plan_make(&recording->log, options->max_states, options->seed, &plan))
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     result->plan_complete = plan.complete;
     enum qs_status status = QS_OK;
     for (size_t i = 0; status == QS_OK && i < plan.count; i++) {

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define META_ROOT   ROOM_ASIDE "/meta"
@@ -28,12 +27,6 @@
 #define META_AT     32u /* 16 bytes of page header, then magic, version and address */
 #define META_BYTES  120u
 #define NEXT_NUMBER 1000000u
-
-struct meta_testimony {
-    bool given, refused;
-    enum power_verdict verdict;
-    char why[POWER_TEXT_BYTES];
-};
 
 /* One commit: the file before and after it, and the slot that its meta write goes to. */
 struct meta_commit {
@@ -188,30 +181,20 @@ static enum power_verdict judge_state(const struct meta_commit *commit, size_t a
     return verdict;
 }
 
-static enum qs_status ask_judge(const struct meta_commit *commit, size_t arrived, struct meta_testimony *testimony,
-                                struct qs_error *err)
+struct hearing {
+    const struct meta_commit *commit;
+    size_t arrived;
+    struct power_testimony *testimony;
+};
+
+static void judge(void *hearing)
 {
-    *testimony = (struct meta_testimony){0};
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)alarm(60);
-        pretend_clock();
-        testimony->verdict = judge_state(commit, arrived, &testimony->refused, testimony->why);
-        testimony->given = true;
-        _exit(0);
-    }
-    int status = 0;
-    if (pid < 0 || waitpid(pid, &status, 0) != pid)
-        return error_sys(err, QS_IO, errno, "cannot run a judge");
-    if (!testimony->given) {
-        testimony->verdict = POWER_DAMAGED;
-        (void)snprintf(testimony->why, sizeof testimony->why, "the reader died of signal %d",
-                       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-    }
-    return QS_OK;
+    const struct hearing *h = hearing;
+    pretend_clock();
+    h->testimony->verdict = judge_state(h->commit, h->arrived, &h->testimony->refused, h->testimony->why);
 }
 
-static void count_state(const struct meta_testimony *testimony, struct power_result *result)
+static void count_state(const struct power_testimony *testimony, struct power_result *result)
 {
     result->states++;
     result->count[testimony->verdict]++;
@@ -231,7 +214,7 @@ static enum qs_status renew_directory(struct qs_error *err)
 }
 
 /* Afterwards the store stands as after the commit, for the next one. */
-static enum qs_status tear_commit(const struct meta_commit *commit, struct meta_testimony *testimony,
+static enum qs_status tear_commit(const struct meta_commit *commit, struct power_testimony *testimony,
                                   struct power_result *result, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
@@ -241,7 +224,7 @@ static enum qs_status tear_commit(const struct meta_commit *commit, struct meta_
         if (status == QS_OK)
             status = put_state(commit, from, to, err);
         if (status == QS_OK)
-            status = ask_judge(commit, to - from, testimony, err);
+            status = power_ask(judge, &(struct hearing){commit, to - from, testimony}, testimony, err);
         if (status == QS_OK)
             count_state(testimony, result);
     }
@@ -252,10 +235,10 @@ static enum qs_status tear_commit(const struct meta_commit *commit, struct meta_
 
 enum qs_status power_meta_torn(const struct power_options *options, struct power_result *result, struct qs_error *err)
 {
-    struct meta_testimony *testimony =
+    struct power_testimony *testimony =
         mmap(NULL, sizeof *testimony, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (testimony == MAP_FAILED)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = steps_init(META_ROOT, err);
     if (status == QS_OK)
         status = steps_apply(META_ROOT, 1, QS_DEFAULT_WAIT_MS, err);

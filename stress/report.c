@@ -5,6 +5,7 @@
 #include "stress/stress.h"
 
 #include "store/key.h"
+#include "store/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -153,7 +153,8 @@ static void read_document(const struct qs_snapshot *snapshot, struct steps_look 
     look->number = reader.document.generation;
 }
 
-void steps_look_open(struct qs_store *store, struct steps_look *ret_look)
+/* Looks on a handle that is open already (no fsck). */
+static void look_at_open(struct qs_store *store, struct steps_look *ret_look)
 {
     struct qs_error err = {0};
     struct qs_snapshot *snapshot = NULL;
@@ -196,7 +197,7 @@ void steps_look(const char *root, enum steps_depth depth, struct steps_look *ret
         fault(ret_look, status, "open", err.message);
         return;
     }
-    steps_look_open(store, ret_look);
+    look_at_open(store, ret_look);
     if (depth != STEPS_READ && ret_look->status == QS_OK)
         look_deeper(store, depth, ret_look);
 }

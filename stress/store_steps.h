@@ -41,7 +41,4 @@ enum steps_depth {
 };
 void steps_look(const char *root, enum steps_depth depth, struct steps_look *ret_look);
 
-/* The same on a handle that is open already (the handle's store; no fsck). */
-void steps_look_open(struct qs_store *store, struct steps_look *ret_look);
-
 #endif

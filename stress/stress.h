@@ -62,7 +62,6 @@ struct stress_rng {
 };
 void stress_rng_init(struct stress_rng *rng, uint64_t seed, uint64_t stream); /* stream: one for each process */
 uint64_t stress_rng_next(struct stress_rng *rng);
-uint64_t stress_rng_below(struct stress_rng *rng, uint64_t bound); /* 0 if bound is 0 */
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 static inline uint64_t stress_now_ns(void)
@@ -77,6 +76,10 @@ void stress_sleep_ns(uint64_t ns);
 void stress_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Now and then a pause of up to 200 us, as the generator says: another seed gives other interleavings. */
 void stress_pause(struct stress_rng *rng);
+
+/* Calls work in a child with so many seconds to live: for what may crash or hang, which then is a finding and not the
+ * end. 0: it came to its end; else the signal that it died of; -1 with errno: there could be no child. */
+int stress_in_child(void (*work)(void *context), void *context, unsigned seconds);
 
 /* A fresh scratch directory, mode 0755, below dir (NULL: $TMPDIR or /tmp). Heap path of the caller; NULL with errno. */
 char *stress_scratch(const char *dir);

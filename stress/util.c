@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PROGRESS_EVERY_NS 100000000u
@@ -29,11 +30,6 @@ uint64_t stress_rng_next(struct stress_rng *rng)
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
-}
-
-uint64_t stress_rng_below(struct stress_rng *rng, uint64_t bound)
-{
-    return bound ? stress_rng_next(rng) % bound : 0;
 }
 
 void stress_progress(const char *format, ...)
@@ -67,6 +63,20 @@ void stress_pause(struct stress_rng *rng)
     uint64_t draw = stress_rng_next(rng);
     if (draw % 16 == 0)
         stress_sleep_ns(1000 + draw / 16 % 200000);
+}
+
+int stress_in_child(void (*work)(void *context), void *context, unsigned seconds)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)alarm(seconds);
+        work(context);
+        _exit(0);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        return -1;
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 char *stress_scratch(const char *dir)

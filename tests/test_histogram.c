@@ -20,7 +20,7 @@ static void every_value_lies_in_its_bucket(void **state)
     struct stress_rng rng;
     stress_rng_init(&rng, 7, 0);
     for (unsigned i = 0; i < 200000; i++) {
-        uint64_t value = stress_rng_next(&rng) >> stress_rng_below(&rng, 64);
+        uint64_t value = stress_rng_next(&rng) >> (stress_rng_next(&rng) % 64);
         size_t index = histogram_index(value);
         assert_true(index < HISTOGRAM_BUCKETS);
         assert_true(histogram_low(index) <= value && value <= histogram_high(index));
@@ -65,7 +65,7 @@ static void percentiles_are_those_of_the_sorted_values(void **state)
     memset(&histogram, 0, sizeof histogram);
     stress_rng_init(&rng, 11, 3);
     for (unsigned i = 0; i < COUNT; i++) {
-        values[i] = 100 + (stress_rng_next(&rng) >> (40 + stress_rng_below(&rng, 20)));
+        values[i] = 100 + (stress_rng_next(&rng) >> (40 + stress_rng_next(&rng) % 20));
         histogram_add(&histogram, values[i]);
     }
     qsort(values, COUNT, sizeof *values, by_value);
@@ -110,7 +110,7 @@ static void merging_is_as_if_all_had_gone_into_one(void **state)
     memset(parts, 0, sizeof parts);
     stress_rng_init(&rng, 5, 5);
     for (unsigned i = 0; i < 5000; i++) {
-        uint64_t value = stress_rng_below(&rng, 1000000);
+        uint64_t value = stress_rng_next(&rng) % 1000000;
         histogram_add(&one, value);
         histogram_add(&parts[i % 2], value);
     }
@@ -134,7 +134,6 @@ static void the_same_seed_gives_the_same_numbers_and_streams_differ(void **state
         same += x == stress_rng_next(&c);
     }
     assert_int_equal(same, 0);
-    assert_int_equal(stress_rng_below(&a, 0), 0);
 }
 
 int main(void)
