@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,14 +31,12 @@ static void run_to(struct process *p, int out_fd)
     must(posix_spawn(&pid, p->file, &actions, NULL, argv, (char *const *)p->environment), "spawn", p->file);
     (void)posix_spawn_file_actions_destroy(&actions);
     int status = 0;
-    struct rusage usage;
     pid_t got;
     do
-        got = wait4(pid, &status, 0, &usage);
+        got = waitpid(pid, &status, 0);
     while (got < 0 && errno == EINTR);
     if (got != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
         bench_fail("%s ended with wait status %#x", p->file, (unsigned)status);
-    p->peak_kib = usage.ru_maxrss;
 }
 
 void process_run(void *process)

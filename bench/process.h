@@ -13,7 +13,6 @@ struct process {
     const char *const *list; /* instead of args where there are more */
     const char *cwd;         /* NULL: as it is */
     const char *const *environment;
-    long peak_kib; /* out: the largest resident set of the last run */
 };
 
 /* Runs it with standard output and standard error closed to /dev/null; it must end with status 0. For struct side. */

@@ -6,7 +6,8 @@
 
 #define PURGED_TEXT "<purged>"
 
-const char *change_cover(const struct cli *cli, const struct qs_change *change, bool new_side)
+/* Has a change's old or new value to be hidden, and what is shown instead? NULL: show as it is. */
+static const char *cover_of(const struct cli *cli, const struct qs_change *change, bool new_side)
 {
     const struct qs_bytes *value = new_side ? &change->new_value : &change->old_value;
     if (new_side ? change->new_purged : change->old_purged)
@@ -48,7 +49,7 @@ static const char *area_name(enum qs_area area)
 static json_t *side_json(const struct cli *cli, const struct qs_change *change, bool new_side)
 {
     const struct qs_bytes *value = new_side ? &change->new_value : &change->old_value;
-    const char *cover = change_cover(cli, change, new_side);
+    const char *cover = cover_of(cli, change, new_side);
     if (cover)
         return json_string(cover);
     if (!value->data)
@@ -86,7 +87,7 @@ static void side_text(const struct cli *cli, const char *indent, const struct qs
                       bool new_side, struct buf *out)
 {
     const struct qs_bytes *value = new_side ? &change->new_value : &change->old_value;
-    const char *cover = change_cover(cli, change, new_side);
+    const char *cover = cover_of(cli, change, new_side);
     const char *area = area_name(change->area);
     if (!value->data && !cover)
         return;

@@ -196,10 +196,6 @@ const struct command *command_find(const char *name);
 /* An error with the advice that another command was probably meant. */
 enum qs_status command_unknown(const char *name, struct qs_error *err);
 
-void help_short(struct cli *cli);                                  /* qsettings alone */
-void help_map(struct cli *cli);                                    /* help */
-void help_command(struct cli *cli, const struct command *command); /* CMD --help */
-
 command_function cmd_init, cmd_require, cmd_set, cmd_unset, cmd_apply, cmd_lock, cmd_unlock, cmd_edit, cmd_check;
 command_function cmd_get, cmd_list, cmd_explain, cmd_export, cmd_locks;
 command_function cmd_log, cmd_show, cmd_diff, cmd_rollback, cmd_purge;
@@ -297,8 +293,6 @@ void warn_overridden(struct cli *cli, const struct qs_store *store, const char *
 
 /* ---- changes (cli/changes.c) ---- */
 
-/* Has a change's old or new value to be hidden, and what is shown instead? NULL: show as it is. */
-const char *change_cover(const struct cli *cli, const struct qs_change *change, bool new_side);
 json_t *change_json(struct cli *cli, const struct qs_change *change); /* {path, old, new} */
 /* "- path = old" and "+ path = new" */
 void change_text(const struct cli *cli, const char *indent, const struct qs_change *change, struct buf *out);

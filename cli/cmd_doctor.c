@@ -15,7 +15,7 @@ enum qs_status cmd_doctor(struct cli *cli, int count, char **operands, struct qs
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
         doctor_apart(cli, looks[i].name, looks[i].look, &findings);
     if (findings.failed)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     if (cli->json)
         out_json(cli, findings_json(&findings));
     else

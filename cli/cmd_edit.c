@@ -70,7 +70,7 @@ static enum qs_status first_text(struct cli *cli, struct editing *editing, struc
     (void)cli;
     status = value_encode_yaml(document, &editing->first, err);
     if (status == QS_OK && editing->first.failed)
-        status = error_set(err, QS_IO, "out of memory");
+        status = error_memory(err);
     return status;
 }
 
@@ -81,7 +81,7 @@ static enum qs_status make_file(struct editing *editing, struct qs_error *err)
         tmp = "/tmp";
     if (asprintf(&editing->dir, "%s/qsettings-edit-XXXXXX", tmp) < 0) {
         editing->dir = NULL;
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     }
     if (!mkdtemp(editing->dir)) {
         free(STEAL(editing->dir));
@@ -89,7 +89,7 @@ static enum qs_status make_file(struct editing *editing, struct qs_error *err)
     }
     if (asprintf(&editing->file, "%s/%s.yaml", editing->dir, qs_scope_name(qs_store_scope(editing->store))) < 0) {
         editing->file = NULL;
-        error_set(err, QS_IO, "out of memory");
+        error_memory(err);
         return QS_IO; /* said plainly, for the analyzer */
     }
     int fd AUTO_FD = open(editing->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -117,7 +117,7 @@ static enum qs_status run_editor(const struct editing *editing, struct qs_error 
     int state = 0;
     if (asprintf(&line, "%s \"$1\"", editor) < 0) {
         line = NULL;
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     }
     (void)sigaction(SIGINT, &ignore, &old_int);
     (void)sigaction(SIGQUIT, &ignore, &old_quit);

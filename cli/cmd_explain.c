@@ -1,44 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain: each layer's value and why one of them counts; locks: which subtrees are locked, and where. */
 #include "cli/cli.h"
-#include "cli/record.h"
+#include "cli/history_record.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const char *reason_name(enum qs_reason reason)
-{
-    switch (reason) {
-    case QS_REASON_NONE:
-        return "none";
-    case QS_REASON_ONLY:
-        return "only";
-    case QS_REASON_PRECEDENCE:
-        return "precedence";
-    case QS_REASON_MERGED:
-        return "merged";
-    case QS_REASON_LOCK:
-        return "lock";
-    case QS_REASON_OPERATOR:
-        return "operator-only";
-    case QS_REASON_TIGHTEN:
-        return "tighten-only";
-    }
-    return "unknown";
-}
-
-static const char *state_name(enum qs_layer_state state)
-{
-    switch (state) {
-    case QS_LAYER_ABSENT:
-        return "absent";
-    case QS_LAYER_UNSET:
-        return "unset";
-    case QS_LAYER_SET:
-        return "set";
-    }
-    return "unknown";
-}
 
 /* A value as it may be shown: canonical text decoded, secrets covered. NULL: none. */
 static json_t *shown_value(struct cli *cli, const struct qs_key *key, const char *text)
@@ -63,7 +29,7 @@ static json_t *layer_json(struct cli *cli, const struct qs_key *key, enum qs_lay
 {
     json_t *object = json_object();
     put(cli, object, "layer", json_string(qs_layer_name(id)));
-    put(cli, object, "state", json_string(state_name(layer->state)));
+    put(cli, object, "state", json_string(qs_layer_state_name(layer->state)));
     put(cli, object, "value", value_or_null(cli, key, layer->value));
     put(cli, object, "store", words_or_null(layer->store));
     put(cli, object, "generation", layer->generation ? json_integer((json_int_t)layer->generation) : json_null());
@@ -92,7 +58,7 @@ static void explain_json(struct cli *cli, const struct qs_key *key, const char *
     put(cli, report, "isSet", json_boolean(explanation->value != NULL));
     put(cli, report, "winner",
         explanation->winner >= 0 ? json_string(qs_layer_name((enum qs_layer)explanation->winner)) : json_null());
-    put(cli, report, "reason", json_string(reason_name(explanation->reason)));
+    put(cli, report, "reason", json_string(qs_reason_name(explanation->reason)));
     put(cli, report, "text", json_words(explanation->text));
     put(cli, report, "layers", layers);
     out_json(cli, report);

@@ -2,7 +2,7 @@
 /* log and show: what the history holds, newest first. */
 #include "cli/cli.h"
 
-#include "cli/record.h"
+#include "cli/history_record.h"
 #include "cli/view.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static enum qs_status take_record(struct cli *cli, enum qs_scope scope, const st
 {
     struct entry *entry = entries_add(entries);
     if (!entry)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     entry->time_s = record->time_s;
     entry->time_ns = record->time_ns;
     entry->generation = record->generation;

@@ -18,7 +18,7 @@ static enum qs_status absolute_file(const char *file, char **ret_file, struct qs
     }
     char *clean AUTO_FREE = calloc(1, strlen(joined) + 2);
     if (!clean)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     char *at = clean, *rest = joined;
     for (char *part; (part = strsep(&rest, "/")) != NULL;) {
         if (part[0] == '\0' || strcmp(part, ".") == 0)

@@ -5,6 +5,7 @@
 
 #include "store/key.h"
 #include "store/schema.h"
+#include "store/utf8.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ static enum qs_status value_text(const char *word, char **ret_text, size_t *ret_
     *ret_visible = true;
     *ret_text = strdup(word);
     if (!*ret_text)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     *ret_len = strlen(word);
     return QS_OK;
 }
@@ -55,7 +56,7 @@ static size_t without_newline(const char *text, size_t len)
 static enum qs_status string_value(const char *text, size_t len, json_t **ret_value, struct qs_error *err)
 {
     *ret_value = json_stringn(text, len);
-    return *ret_value ? QS_OK : error_set(err, QS_IO, "out of memory");
+    return *ret_value ? QS_OK : error_memory(err);
 }
 
 static enum qs_status guess_value(const struct cli *cli, const struct assignment *item, const char *text, size_t len,
@@ -118,7 +119,7 @@ static enum qs_status take_assignments(const struct cli *cli, int count, char **
         return error_set(err, QS_USAGE, "set: a VALUE is missing for %s", operands[count - 1]);
     list->items = calloc((size_t)count / 2, sizeof *list->items);
     if (!list->items)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (int i = 0; i < count; i += 2) {
         from_stdin += strcmp(operands[i + 1], "-") == 0;
         if (from_stdin > 1)

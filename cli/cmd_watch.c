@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch: a line, or a command, for each new generation. */
 #include "cli/cli.h"
-#include "cli/record.h"
+#include "cli/history_record.h"
 
 #include "store/os.h"
 

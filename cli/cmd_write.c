@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that create a store and change it: init, require, unset, apply, check, lock, unlock. */
+/* Commands that create a store and change it: init, require, unset, apply, lock, unlock. */
 #include "cli/cli.h"
 
 #include <string.h>

@@ -29,7 +29,7 @@ static enum qs_status changed_paths(struct cli *cli, struct qs_txn *txn, json_t 
     enum qs_status status = qs_txn_changes(txn, &count, err);
     json_t *paths AUTO(value_release) = json_array();
     if (!paths)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (size_t i = 0; status == QS_OK && i < count; i++) {
         struct qs_change change = qs_txn_change(txn, i);
         push(cli, paths, json_words(change_path(&change, path, sizeof path)));

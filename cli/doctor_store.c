@@ -2,9 +2,9 @@
 /* doctor: one store: whole, as required, modes, file system, leftovers. */
 #include "cli/doctor.h"
 
+#include "store/meta_record.h"
 #include "store/os.h"
 #include "store/place.h"
-#include "store/record.h"
 
 #include <dirent.h>
 #include <errno.h>

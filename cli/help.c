@@ -42,7 +42,7 @@ static void short_line(struct buf *out, enum group group)
     buf_add_char(out, '\n');
 }
 
-void help_short(struct cli *cli)
+static void help_short(struct cli *cli)
 {
     struct buf *out = &cli->out;
     buf_add_str(out, "qsettings: settings and policy in a transactional store\n\n"
@@ -53,7 +53,7 @@ void help_short(struct cli *cli)
                      "`qsettings help` says what each command does, `qsettings help COMMAND` how to use it.\n");
 }
 
-void help_map(struct cli *cli)
+static void help_map(struct cli *cli)
 {
     struct buf *out = &cli->out;
     buf_add_str(out, "qsettings: settings and policy in a transactional store\n\n"
@@ -86,7 +86,7 @@ static void help_option(struct buf *out, int id)
     buf_printf(out, "  %-22s %s\n", name, spec->help);
 }
 
-void help_command(struct cli *cli, const struct command *command)
+static void help_command(struct cli *cli, const struct command *command)
 {
     struct buf *out = &cli->out;
     bool scoped = command->scope != SCOPE_UNUSED;

@@ -20,7 +20,7 @@ static enum qs_status run(struct cli *cli, int argc, char **argv, struct qs_erro
     char **operands AUTO_FREE = calloc((size_t)argc + 1, sizeof *operands);
     int count = 0;
     if (!operands)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = options_parse(cli, argc, argv, operands, &count, err);
     if (status != QS_OK)
         return status;

@@ -160,7 +160,7 @@ static enum qs_status take_root(struct cli *cli, const char *dir, struct qs_erro
         return error_sys(err, QS_IO, errno, "cannot tell the working directory");
     if (asprintf(&cli->root_text, "%s/%s", strcmp(here, "/") == 0 ? "" : here, dir) < 0) {
         cli->root_text = NULL;
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     }
     cli->root = cli->root_text;
     return QS_OK;

@@ -4,6 +4,7 @@
 
 #include "store/key.h"
 #include "store/os.h"
+#include "store/utf8.h"
 #include "terminal/pager.h"
 
 #include <errno.h>

@@ -2,8 +2,9 @@
 /* Opening what a reading command looks at. */
 #include "cli/view.h"
 
-enum qs_status cli_view_at(struct cli *cli, const char *generation, struct qs_snapshot **ret_snapshot,
-                           struct qs_error *err)
+/* One store as of a generation. */
+static enum qs_status view_at(struct cli *cli, const char *generation, struct qs_snapshot **ret_snapshot,
+                              struct qs_error *err)
 {
     struct qs_store *store AUTO(auto_store) = NULL;
     struct qs_history *history AUTO(auto_history) = NULL;
@@ -36,7 +37,7 @@ enum qs_status cli_view_open(struct cli *cli, struct cli_view *ret_view, struct 
     if (one && cli->given[OPT_WORKSPACE])
         return error_set(err, QS_USAGE, "--workspace is a layer of the effective settings; it goes with no scope");
     if (cli->given[OPT_AT])
-        return cli_view_at(cli, cli->given[OPT_AT], &ret_view->snapshot, err);
+        return view_at(cli, cli->given[OPT_AT], &ret_view->snapshot, err);
     if (one)
         return cli_snapshot(cli, &ret_view->snapshot, err);
     return open_effective(cli, &ret_view->settings, err);

@@ -23,8 +23,4 @@ enum qs_status cli_view_json(const struct cli_view *view, const char *key, char 
  * "effective" and null where several contribute, or key is NULL. */
 void cli_view_put_source(struct cli *cli, const struct cli_view *view, const char *key, json_t *report);
 
-/* One store as of a generation. */
-enum qs_status cli_view_at(struct cli *cli, const char *generation, struct qs_snapshot **ret_snapshot,
-                           struct qs_error *err) QS_MUST_USE;
-
 #endif

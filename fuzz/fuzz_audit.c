@@ -16,7 +16,6 @@
 
 struct tally {
     uint64_t lines;
-    const char *last_type;
     char type[16];
 };
 

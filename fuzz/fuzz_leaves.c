@@ -8,6 +8,7 @@
 #include "fuzz/fuzz.h"
 #include "store/doc.h"
 #include "store/key.h"
+#include "tests/support/canonical.h"
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ static void are_well_formed(const struct leaves *leaves)
 {
     for (size_t i = 0; i < leaves->count; i++) {
         struct qs_bytes key = leaves->items[i].key, value = leaves->items[i].value;
-        MUST(key_valid(key.data, key.len) && value_is_canonical_leaf(value.data, value.len));
+        MUST(key_valid(key.data, key.len) && is_canonical_leaf(value.data, value.len));
         if (i) {
             struct qs_bytes last = leaves->items[i - 1].key;
             MUST(key_compare(last.data, last.len, key.data, key.len) < 0);
@@ -127,8 +128,7 @@ static void check_list(const uint8_t *data, size_t size)
     MUST(status != QS_OK || again.count == count);
     for (size_t i = 0; i < again.count; i++) {
         MUST(same(items[i].key, again.items[i].key));
-        MUST(!value_is_canonical_leaf(items[i].value.data, items[i].value.len) ||
-             same(items[i].value, again.items[i].value));
+        MUST(!is_canonical_leaf(items[i].value.data, items[i].value.len) || same(items[i].value, again.items[i].value));
     }
     are_well_formed(&again);
     leaves_release(&again);

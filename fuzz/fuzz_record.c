@@ -10,7 +10,7 @@
 #include "store/digest.h"
 #include "store/doc.h"
 #include "store/journal.h"
-#include "store/record.h"
+#include "store/meta_record.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "store/buf.h"
 #include "store/key.h"
 #include "store/snapshot.h"
+#include "tests/support/canonical.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static void check_content(const struct qs_snapshot *snapshot)
     MUST(settings->count == snapshot->record.counts[AREA_SETTINGS]);
     for (size_t i = 0; i < settings->count; i++) {
         const struct leaf *leaf = &settings->items[i];
-        MUST(key_valid(leaf->key.data, leaf->key.len) && value_is_canonical_leaf(leaf->value.data, leaf->value.len));
+        MUST(key_valid(leaf->key.data, leaf->key.len) && is_canonical_leaf(leaf->value.data, leaf->value.len));
         MUST(!i || key_compare(leaf[-1].key.data, leaf[-1].key.len, leaf->key.data, leaf->key.len) < 0);
     }
 }

@@ -87,7 +87,7 @@ static enum qs_status add_difference(void *context, struct qs_bytes key, struct 
         size_t cap = report->count ? 2 * report->count : 1;
         struct qs_publish_difference *grown = reallocarray(report->differences, cap, sizeof *grown);
         if (!grown)
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
         report->differences = grown;
     }
     (void)qs_key_format(key.data, key.len, text, sizeof text);
@@ -95,7 +95,7 @@ static enum qs_status add_difference(void *context, struct qs_bytes key, struct 
     difference->key = copy_text((struct qs_bytes){text, strlen(text)}, &failed);
     difference->in_file = copy_text(in_file, &failed);
     difference->in_store = copy_text(in_store, &failed);
-    return failed ? error_set(err, QS_IO, "out of memory") : QS_OK;
+    return failed ? error_memory(err) : QS_OK;
 }
 
 /* A file that is no document is a finding, not a failure. */

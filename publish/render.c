@@ -160,7 +160,7 @@ enum qs_status target_text(const struct qs_target *target, const json_t *value, 
         break;
     }
     if (status == QS_OK && ret_text->failed)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include "store/error.h"
 #include "store/key.h"
 #include "store/os.h"
+#include "store/utf8.h"
 #include "store/value.h"
 #include "writer/txn.h"
 
@@ -25,7 +26,7 @@ static enum qs_status entry_encode(const struct qs_target *target, struct buf *r
     const char *format = target->format == QS_PUBLISH_YAML ? "yaml" : "json";
     AUTO(value_release) json_t *value = json_pack("{s:s, s:s}", "format", format, "scope", target->scope);
     if (!value || (target->for_qwen && json_object_set_new(value, "for", json_string("qwen")) != 0))
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     return value_encode(value, ret_text, err);
 }
 
@@ -53,7 +54,7 @@ static enum qs_status entry_decode(struct qs_bytes key, struct qs_bytes text, st
                                      .format = yaml ? QS_PUBLISH_YAML : QS_PUBLISH_JSON,
                                      .for_qwen = qwen};
     if (!file || !scope_copy)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     return target_check(ret_target, NULL) == QS_OK ? QS_OK : entry_unknown(key, err);
 }
 
@@ -167,7 +168,7 @@ static enum qs_status list_of(const struct qs_snapshot *snapshot, struct qs_targ
         return QS_OK;
     list->items = calloc(count, sizeof *list->items);
     if (!list->items)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = QS_OK;
     while (status == QS_OK && list->count < count) {
         struct qs_bytes key, value;

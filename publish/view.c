@@ -162,8 +162,8 @@ enum qs_status view_announce(const struct view *view, const struct qs_target *ta
     }
     buf_printf(&text, "%s\n", digest);
     struct qs_replace_options options = {.mode = target_mode(target)};
-    enum qs_status status = text.failed ? error_set(err, QS_IO, "out of memory")
-                                        : file_replace(path, text.data, text.len, &options, NULL, err);
+    enum qs_status status =
+        text.failed ? error_memory(err) : file_replace(path, text.data, text.len, &options, NULL, err);
     buf_release(&text);
     return status;
 }

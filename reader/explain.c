@@ -24,6 +24,40 @@ struct explaining {
     struct qs_explanation *into;
 };
 
+const char *qs_reason_name(enum qs_reason reason)
+{
+    switch (reason) {
+    case QS_REASON_NONE:
+        return "none";
+    case QS_REASON_ONLY:
+        return "only";
+    case QS_REASON_PRECEDENCE:
+        return "precedence";
+    case QS_REASON_MERGED:
+        return "merged";
+    case QS_REASON_LOCK:
+        return "lock";
+    case QS_REASON_OPERATOR:
+        return "operator-only";
+    case QS_REASON_TIGHTEN:
+        return "tighten-only";
+    }
+    return "unknown";
+}
+
+const char *qs_layer_state_name(enum qs_layer_state state)
+{
+    switch (state) {
+    case QS_LAYER_ABSENT:
+        return "absent";
+    case QS_LAYER_UNSET:
+        return "unset";
+    case QS_LAYER_SET:
+        return "set";
+    }
+    return "unknown";
+}
+
 void qs_explanation_release(struct qs_explanation *explanation)
 {
     for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
@@ -32,16 +66,6 @@ void qs_explanation_release(struct qs_explanation *explanation)
     }
     free(explanation->value);
     *explanation = (struct qs_explanation){0};
-}
-
-static enum qs_status text_of(const json_t *value, char **ret_text, struct qs_error *err)
-{
-    AUTO(buf_release) struct buf text = {0};
-    enum qs_status status = value_encode(value, &text, err);
-    if (status)
-        return status;
-    *ret_text = buf_steal(&text, NULL);
-    return *ret_text ? QS_OK : error_set(err, QS_IO, "out of memory");
 }
 
 /* ---- each layer ---- */
@@ -58,7 +82,7 @@ static enum qs_status explain_value(struct explaining *explaining, enum qs_layer
     enum qs_status status =
         leaves_to_value(from->items + first, end - first, &explaining->key, &explaining->values[layer], err);
     if (!status)
-        status = text_of(explaining->values[layer], &into->value, err);
+        status = value_encode_text(explaining->values[layer], &into->value, NULL, err);
     if (status)
         return status;
     enum merge_verdict verdict = MERGE_COUNTS;
@@ -98,7 +122,7 @@ static enum qs_status find_setter(const struct explaining *explaining, struct qs
             into->user = strdup(record.user);
             into->set_generation = record.generation;
             into->set_time_s = record.time_s;
-            return into->user ? QS_OK : error_set(err, QS_IO, "out of memory");
+            return into->user ? QS_OK : error_memory(err);
         }
     }
     return QS_OK;
@@ -261,7 +285,7 @@ static enum qs_status explain(struct qs_settings *settings, const char *key, boo
         explaining.effective = merge_at(merged, &explaining.key);
         explain_reason(&explaining);
         if (explaining.effective)
-            status = text_of(explaining.effective, &explanation.value, err);
+            status = value_encode_text(explaining.effective, &explanation.value, NULL, err);
     }
     for (int layer = 0; layer < QS_LAYER_COUNT; layer++)
         json_decref(explaining.values[layer]);

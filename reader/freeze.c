@@ -42,7 +42,7 @@ static enum qs_status freeze_text(const struct qs_policy_result *result, struct 
         return status;
     document = json_pack("{s:O, s:O}", "policy", policy, "sources", sources);
     if (!document)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     status = value_encode(document, &body, err);
     if (status)
         return status;
@@ -50,7 +50,7 @@ static enum qs_status freeze_text(const struct qs_policy_result *result, struct 
     digest_format(digest, digest_text);
     buf_printf(out, "%s%s\n", FREEZE_MAGIC, digest_text);
     buf_add(out, body.data, body.len);
-    return out->failed ? error_set(err, QS_IO, "out of memory") : QS_OK;
+    return out->failed ? error_memory(err) : QS_OK;
 }
 
 /* Older kernels refuse flags that they do not know with EINVAL. */
@@ -214,7 +214,7 @@ enum qs_status policy_thaw_text(const char *text, size_t len, struct qs_policy_r
 {
     AUTO(policy_result_release) struct qs_policy_result *result = calloc(1, sizeof *result);
     if (!result)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = thaw_text(text, len, result, err);
     if (status)
         return status;
@@ -231,7 +231,7 @@ enum qs_status qs_policy_thaw(int fd, struct qs_policy_result **ret_result, stru
         return status;
     text = malloc(len);
     if (!text)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     ssize_t got = os_pread_full(fd, text, len, 0);
     if (got != (ssize_t)len)
         return got < 0 ? error_sys(err, QS_IO, errno, "read the frozen policy")

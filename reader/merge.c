@@ -10,7 +10,8 @@
 
 /* ---- which leaves count ---- */
 
-bool merge_lock_binds(enum qs_layer holder, enum qs_layer layer)
+/* Does a lock of layer `holder` bind layer `layer`? */
+static bool lock_binds(enum qs_layer holder, enum qs_layer layer)
 {
     switch (holder) {
     case QS_LAYER_SYSTEM:
@@ -125,8 +126,7 @@ enum merge_verdict merge_verdict(const struct merge_input *input, enum qs_layer 
 {
     static const enum qs_layer order[] = {QS_LAYER_SYSTEM, QS_LAYER_DEFAULTS, QS_LAYER_USER};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        if (!merge_lock_binds(order[i], layer) ||
-            !merge_locked_by(&input->layers[order[i]], leaf->key.data, leaf->key.len))
+        if (!lock_binds(order[i], layer) || !merge_locked_by(&input->layers[order[i]], leaf->key.data, leaf->key.len))
             continue;
         if (ret_binding)
             *ret_binding = order[i];
@@ -162,7 +162,7 @@ static enum qs_status layer_document(const struct merge_input *input, enum qs_la
     merge_range(from, only.data, only.len, &first, &end);
     AUTO_FREE struct leaf *kept = malloc((end - first + QS_KEY_MAX_SEGMENTS) * sizeof *kept);
     if (!kept)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (size_t i = 1; i < only.len; i++) {
         const struct leaf *above = bytes[i] == 0 ? layer_find(from, bytes, i) : NULL;
         if (above && merge_verdict(input, layer, above, NULL) == MERGE_COUNTS)
@@ -189,7 +189,7 @@ static enum qs_status merge_some(json_t *const documents[QS_LAYER_COUNT], unsign
         merged = next;
     }
     if (!merged)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     *ret_value = STEAL(merged);
     return QS_OK;
 }
@@ -234,7 +234,7 @@ static enum qs_status apply_locks(const struct merge_input *input, enum qs_layer
     if (!layer->lock_count)
         return QS_OK;
     for (int other = 0; other < QS_LAYER_COUNT; other++)
-        mask |= merge_lock_binds(holder, (enum qs_layer)other) ? 0 : 1u << other;
+        mask |= lock_binds(holder, (enum qs_layer)other) ? 0 : 1u << other;
     enum qs_status status = merge_some(documents, mask, &free_layers, err);
     for (size_t i = 0; i < layer->lock_count && !status; i++) {
         struct qs_key key = {.len = layer->locks[i].key.len};
@@ -242,7 +242,7 @@ static enum qs_status apply_locks(const struct merge_input *input, enum qs_layer
             return error_set(err, QS_INVALID, "a lock's key is out of bounds");
         memcpy(key.bytes, layer->locks[i].key.data, key.len);
         if (put_at(merged, &key, 0, merge_at(free_layers, &key)))
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
     }
     return status;
 }

@@ -6,7 +6,7 @@
  *
  * Before merging, each layer's leaves are sifted:
  *  - a lock binds other layers: in system all, in defaults user and workspace, in user the workspace. What a bound
- * layer holds at or below a locked key counts for nothing, for every merge kind;
+ *    layer holds at or below a locked key counts for nothing, for every merge kind;
  *  - of the workspace, operator-only keys are dropped, tools.sandbox too once an operator's layer sets a policy, and
  *    tighten-only keys unless they say the narrow value or nothing new.
  * Then layers are merged from the lowest up, each key as the schema says. In the end each locked subtree is set to what
@@ -41,9 +41,6 @@ enum merge_verdict {
 /* Does this leaf of this layer count? *ret_binding (may be NULL) gets the layer that holds the lock. */
 enum merge_verdict merge_verdict(const struct merge_input *input, enum qs_layer layer, const struct leaf *leaf,
                                  enum qs_layer *ret_binding);
-
-/* Does a lock of layer `holder` bind layer `layer`? */
-bool merge_lock_binds(enum qs_layer holder, enum qs_layer layer);
 
 /* Does the layer hold a lock on the key or on something above it? */
 bool merge_locked_by(const struct merge_layer *layer, const void *key, size_t len);

@@ -78,7 +78,7 @@ static enum qs_status append_pass(struct qs_policy *into, const struct qs_policy
     for (size_t i = 0; i < from->env_pass_count; i++) {
         struct qs_list *lists = reallocarray(into->env_pass, into->env_pass_count + 1, sizeof *lists);
         if (!lists)
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
         into->env_pass = lists;
         lists[into->env_pass_count++] = (struct qs_list){0};
         enum qs_status status = list_append(&lists[into->env_pass_count - 1], &from->env_pass[i], err);
@@ -117,12 +117,12 @@ static enum qs_status meet_pairs(const struct qs_policy *a, const struct qs_poli
             continue;
         struct qs_pair *pairs = reallocarray(into->env_set, into->env_set_count + 1, sizeof *pairs);
         if (!pairs)
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
         into->env_set = pairs;
         pairs[into->env_set_count] = (struct qs_pair){.name = strdup(a->env_set[i].name), .value = strdup(other)};
         into->env_set_count++; /* counted even where a copy failed, so that the other is released */
         if (!pairs[into->env_set_count - 1].name || !pairs[into->env_set_count - 1].value)
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
     }
     return QS_OK;
 }

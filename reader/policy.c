@@ -89,7 +89,7 @@ static enum qs_status read_locked(const struct qs_snapshot *snapshot, struct pol
         return QS_OK;
     kept = malloc((settings->count + 1) * sizeof *kept);
     if (!kept)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (size_t i = 0; i < settings->count; i++) {
         size_t j = 0;
         while (j < locks->count && !key_covers(locks->items[j].key.data, locks->items[j].key.len,
@@ -251,7 +251,7 @@ enum qs_status qs_policy_read(const struct qs_policy_options *options, struct qs
         return error_set(err, QS_USAGE, "require_scopes names a scope that there is not");
     reading.result = calloc(1, sizeof *reading.result);
     if (!reading.result)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     reading.result->state = QS_POLICY_IO; /* until something better is known */
     read_all(&reading);
     enum qs_status status = reading.failure;

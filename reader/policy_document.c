@@ -85,7 +85,7 @@ enum qs_status policy_part_to_json(const struct policy_part *part, json_t **ret_
                 into = json_object_get(document, field->group);
         }
         if (!into || json_object_set_new(into, field->name, field_to_json(&part->policy, i)))
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
     }
     *ret_value = STEAL(document);
     return QS_OK;

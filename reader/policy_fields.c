@@ -82,12 +82,12 @@ enum qs_status policy_list_add(struct qs_list *list, const char *text, size_t le
     if ((list->count & (list->count - 1)) == 0) {
         char **items = reallocarray(list->items, list->count ? 2 * list->count : 1, sizeof *items);
         if (!items)
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
         list->items = items;
     }
     char *copy = strndup(text, len);
     if (!copy)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     list->items[list->count++] = copy;
     return QS_OK;
 }

@@ -12,7 +12,7 @@
 
 static enum qs_status out_of_memory(struct qs_error *err)
 {
-    return error_set(err, QS_IO, "out of memory");
+    return error_memory(err);
 }
 
 enum qs_status policy_field_invalid(unsigned field, struct qs_error *err)

@@ -84,25 +84,22 @@ const char *qs_policy_document(const struct qs_policy_result *result, size_t *re
 enum qs_status policy_result_complete(struct qs_policy_result *result, struct policy_part *part, struct qs_error *err)
 {
     AUTO(value_release) json_t *document = NULL;
-    AUTO(buf_release) struct buf text = {0};
     if (part->set != POLICY_ALL)
         return error_set(err, QS_INVALID, "the policy is not whole");
     enum qs_status status = policy_part_to_json(part, &document, err);
     if (!status)
-        status = value_encode(document, &text, err);
+        status = value_encode_text(document, &result->document, &result->document_len, err);
     if (status)
         return status;
-    digest_of(text.data, text.len, result->digest);
-    result->document = buf_steal(&text, &result->document_len);
-    if (!result->document)
-        return error_set(err, QS_IO, "out of memory");
+    digest_of(result->document, result->document_len, result->digest);
     result->part = *part;
     *part = (struct policy_part){0};
     result->state = QS_POLICY_PRESENT;
     return QS_OK;
 }
 
-const char *policy_source_state(const struct qs_policy_source *source)
+/* "present", "none", "absent", "damaged", ... of one source. */
+static const char *source_state(const struct qs_policy_source *source)
 {
     if (source->state == QS_OK)
         return source->sets_policy ? "present" : "none";
@@ -128,7 +125,7 @@ static json_t *source_json(const struct qs_policy_source *source)
     hex(source->store_id, QS_STORE_ID_BYTES, id);
     digest_format(source->digest, digest);
     return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "scope", qs_scope_name(source->scope), "place",
-                     source->place, "state", policy_source_state(source), "required", source->required, "storeId",
+                     source->place, "state", source_state(source), "required", source->required, "storeId",
                      read ? json_string(id) : json_null(), "generation",
                      read ? json_integer((json_int_t)source->generation) : json_null(), "digest",
                      read ? json_string(digest) : json_null());
@@ -139,10 +136,10 @@ enum qs_status policy_sources_json(const struct qs_policy_result *result, json_t
     AUTO(value_release) json_t *sources = json_array();
     for (size_t i = 0; i < result->source_count; i++) {
         if (json_array_append_new(sources, source_json(&result->sources[i])))
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
     }
     if (!sources)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     *ret_value = STEAL(sources);
     return QS_OK;
 }

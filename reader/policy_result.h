@@ -21,9 +21,6 @@ struct qs_policy_result {
 enum qs_status policy_result_complete(struct qs_policy_result *result, struct policy_part *part,
                                       struct qs_error *err) QS_MUST_USE;
 
-/* "present", "none", "absent", "damaged", ... of one source. */
-const char *policy_source_state(const struct qs_policy_source *source);
-
 /* [{scope, place, storeId, generation, digest, state, required}]; storeId, generation and digest are null where the
  * store was not read. A new reference. */
 enum qs_status policy_sources_json(const struct qs_policy_result *result, json_t **ret_value,

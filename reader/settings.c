@@ -130,13 +130,13 @@ static enum qs_status warn_dropped(struct qs_settings *settings, const struct qs
     doc_locate(settings->workspace, key, true, &line, &column);
     char **warnings = reallocarray(settings->warnings, settings->warning_count + 1, sizeof *warnings);
     if (!warnings)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     settings->warnings = warnings;
     const char *why =
         verdict == MERGE_TIGHTEN ? "a workspace may only narrow it" : "only an operator's scope may set it";
     if (asprintf(&warning, "%s:%u: %s is ignored here: %s", doc_file(settings->workspace), line,
                  qs_key_format(key->bytes, key->len, text, sizeof text), why) < 0)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     warnings[settings->warning_count++] = warning;
     return QS_OK;
 }
@@ -181,7 +181,7 @@ enum qs_status qs_settings_open(const struct qs_settings_options *options, struc
     AUTO(settings_release) struct qs_settings *settings = calloc(1, sizeof *settings);
     options = options ? options : &none;
     if (!settings)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = QS_OK;
     for (int layer = 0; layer < QS_LAYER_COUNT && !status; layer++) {
         if (layer != QS_LAYER_WORKSPACE)
@@ -201,9 +201,7 @@ enum qs_status qs_settings_json(const struct qs_settings *settings, const char *
                                 size_t *ret_len, struct qs_error *err)
 {
     struct qs_key key = {0};
-    AUTO(buf_release) struct buf text = {0};
     AUTO(value_release) json_t *merged = NULL;
-    size_t len = 0;
     enum qs_status status = key_text ? qs_key_parse(key_text, &key, err) : QS_OK;
     if (!status)
         status = merge_document(&settings->input, &key, &merged, err);
@@ -215,14 +213,5 @@ enum qs_status qs_settings_json(const struct qs_settings *settings, const char *
         error_add_path(err, key_text);
         return QS_NOT_FOUND;
     }
-    status = value_encode(value, &text, err);
-    if (status)
-        return status;
-    char *stolen = buf_steal(&text, &len);
-    if (!stolen)
-        return error_set(err, QS_IO, "out of memory");
-    *ret_text = stolen;
-    if (ret_len)
-        *ret_len = len;
-    return QS_OK;
+    return value_encode_text(value, ret_text, ret_len, err);
 }

@@ -58,7 +58,7 @@ enum qs_status qs_watch_open(struct qs_store *store, uint64_t from, struct qs_wa
 {
     struct qs_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     watch->store = store;
     watch->dir_watch = -1;
     watch->last = from == QS_WATCH_ALL ? 0 : from;
@@ -69,7 +69,7 @@ enum qs_status qs_watch_open(struct qs_store *store, uint64_t from, struct qs_wa
     if (watch->inotify_fd < 0)
         status = error_sys(err, QS_IO, errno, "inotify cannot be used");
     else if (!watch->parent)
-        status = error_set(err, QS_IO, "no memory");
+        status = error_memory(err);
     if (!status) {
         add_watches(watch); /* before the first look, so that no change falls between the two */
         status = qs_snapshot_take(store, &watch->seen, err);

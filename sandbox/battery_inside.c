@@ -109,7 +109,8 @@ static int number_of(const json_t *root, const char *key)
     return (int)json_integer_value(json_object_get(root, key));
 }
 
-bool inside_brief_read(int fd, struct inside_brief *ret_brief)
+/* Reads a brief. Ownership: json_decref(ret_brief->root). False: not such an object. */
+static bool read_brief(int fd, struct inside_brief *ret_brief)
 {
     AUTO_FREE char *data = malloc(BRIEF_MAX_BYTES);
     size_t len = 0;
@@ -182,7 +183,7 @@ int inside_main(int argc, char **argv)
     struct inside_brief brief;
     char *end = NULL;
     long scene = argc == 1 ? strtol(argv[0], &end, 10) : -1;
-    if (scene < 0 || scene >= SCENE_COUNT || *end || !inside_brief_read(STDIN_FILENO, &brief))
+    if (scene < 0 || scene >= SCENE_COUNT || *end || !read_brief(STDIN_FILENO, &brief))
         return -QS_USAGE;
     /* A decoy's number may by chance be that of a process in here. */
     (void)signal(SIGUSR1, SIG_IGN);

@@ -39,9 +39,6 @@ int inside_main(int argc, char **argv);
 /* Runs one check in this process. Tests call it where there is no sandbox at all. */
 void inside_check(enum battery_check check, const struct inside_brief *brief, struct inside_record *ret_record);
 
-/* Reads a brief. Ownership: json_decref(ret_brief->root). False: not such an object. */
-bool inside_brief_read(int fd, struct inside_brief *ret_brief);
-
 /* ---- for the checks ---- */
 
 void inside_pass(struct inside_record *record, const char *format, ...) __attribute__((format(printf, 2, 3)));

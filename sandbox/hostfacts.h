@@ -72,7 +72,7 @@ struct host_facts {
     bool in_session_group;       /* and that is its session's, which holds all runs */
     char *executable;            /* this program */
     struct path_fact shim;       /* the shim's own program, kept open; absent: the executable serves */
-    bool has_var_tmp, has_run, has_shm;
+    bool has_var_tmp, has_run;
     bool has_listener; /* calls can be shown to another process: seccomp_unotify(2) */
     int landlock_abi;  /* 0: none */
     char *kernel;      /* release */

@@ -16,7 +16,8 @@ static void release_file(FILE **file)
         (void)fclose(*file);
 }
 
-char *host_socket_path(char *line)
+/* The path in one line of the table, NULL where the socket has none or an abstract one. Changes line. */
+static char *socket_path(char *line)
 {
     line[strcspn(line, "\n")] = '\0';
     for (int field = 0; field < FIELDS_BEFORE_PATH; field++) {
@@ -36,7 +37,7 @@ enum qs_status host_sockets_look(const char *table, struct path_facts *facts, st
     AUTO_FREE char *line = NULL;
     size_t size = 0;
     while (getline(&line, &size, file) > 0) {
-        const char *path = host_socket_path(line);
+        const char *path = socket_path(line);
         struct path_fact fact = {.fd = -1};
         /* A name that runs through a link is listed as it was bound; the place behind it is what has to be hidden. */
         if (!path || path_look(path, "/", false, &fact, NULL) != QS_OK)

@@ -9,7 +9,4 @@
  * then nobody can tell which sockets to hide). */
 enum qs_status host_sockets_look(const char *table, struct path_facts *facts, struct qs_error *err) QS_MUST_USE;
 
-/* The path in one line of the table, NULL where the socket has none or an abstract one. Changes line. Pure. */
-char *host_socket_path(char *line);
-
 #endif

@@ -142,7 +142,8 @@ static json_t *barriers(const struct plan *plan)
                      barrier("further user namespaces", true, "the call filter and user.max_user_namespaces"));
 }
 
-json_t *inspect_risks(const struct context *context)
+/* What this plan does not stop on this machine, in plain words: an array of strings. */
+static json_t *residual_risks(const struct context *context)
 {
     const struct plan *plan = &context->plan;
     json_t *list = json_array();
@@ -196,5 +197,5 @@ json_t *inspect_report(const struct context *context)
         mounts_of(plan, 1u << MOUNT_DEVICE), "environment", environment(&context->env), "limits", limits(plan),
         "limitsBy", limits_by(plan), "controlGroup", control_group(context), "policyDigest", digest, "session",
         (int)context->in_session, "sessionLimits", session_limits(context), "sources", sources(context),
-        "residualRisks", inspect_risks(context));
+        "residualRisks", residual_risks(context));
 }

@@ -10,7 +10,4 @@
 /* A new reference; NULL without memory. Starts bubblewrap twice, to see what it can. */
 json_t *inspect_report(const struct context *context);
 
-/* What this plan does not stop on this machine, in plain words: an array of strings. */
-json_t *inspect_risks(const struct context *context);
-
 #endif

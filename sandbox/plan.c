@@ -7,31 +7,6 @@
 
 #include <string.h>
 
-const char *mount_kind_name(enum mount_kind kind)
-{
-    switch (kind) {
-    case MOUNT_CACHE:
-        return "cache";
-    case MOUNT_WRITABLE:
-        return "writable";
-    case MOUNT_PIN:
-        return "pinned";
-    case MOUNT_SOCKET:
-        return "socket";
-    case MOUNT_BACK:
-        return "shown";
-    case MOUNT_DEVICE:
-        return "device";
-    case MOUNT_COPY:
-        return "private copy";
-    case MOUNT_READ_ONLY:
-        return "read-only";
-    case MOUNT_HIDDEN:
-        return "hidden";
-    }
-    return "unknown";
-}
-
 void plan_release(struct plan *plan)
 {
     free(plan->mounts);

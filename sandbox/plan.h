@@ -33,7 +33,6 @@ enum mount_kind {
     MOUNT_READ_ONLY,
     MOUNT_HIDDEN, /* an empty mask that nobody can read */
 };
-const char *mount_kind_name(enum mount_kind kind);
 
 struct plan_mount {
     enum mount_kind kind;

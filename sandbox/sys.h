@@ -72,7 +72,6 @@ static inline bool sys_has_listener(void)
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
 #define SANDBOX_LANDLOCK_SCOPE_ABSTRACT (1ULL << 0)
-#define SANDBOX_LANDLOCK_SCOPE_SIGNAL   (1ULL << 1)
 
 /* struct landlock_ruleset_attr as of ABI 6. */
 struct sys_landlock_attr {

@@ -10,6 +10,7 @@
 #include "store/json.h"
 #include "store/key.h"
 #include "store/os.h"
+#include "store/utf8.h"
 #include "store/yaml.h"
 
 #include <errno.h>

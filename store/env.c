@@ -364,7 +364,7 @@ enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const u
 {
     AUTO_FREE struct env_op *all = malloc((count + 1) * sizeof *all);
     if (!all)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     size_t used = 0;
     bool placed = false;
     for (size_t i = 0; i <= count; i++) { /* the record goes to its place in the order of databases */

@@ -86,6 +86,11 @@ enum qs_status error_sys(struct qs_error *err, enum qs_status status, int sys_er
     return status;
 }
 
+enum qs_status error_memory(struct qs_error *err)
+{
+    return error_set(err, QS_IO, "out of memory");
+}
+
 enum qs_status error_page(struct qs_error *err, int64_t page, const char *format, ...)
 {
     int saved = errno;

@@ -19,12 +19,15 @@ enum qs_status error_set(struct qs_error *err, enum qs_status status, const char
 enum qs_status error_sys(struct qs_error *err, enum qs_status status, int sys_errno, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* QS_IO: no memory could be had. */
+enum qs_status error_memory(struct qs_error *err);
+
 /* QS_DAMAGED on a page (-1: none). */
 enum qs_status error_page(struct qs_error *err, int64_t page, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* These add to a record that is set already; each returns err->status (QS_OK for NULL err is never returned: they are
- * void). An addition that is already there is kept, not overwritten: the innermost layer knew best. */
+/* These add to a record that is set already (NULL is fine). An addition that is already there is kept, not overwritten:
+ * the innermost layer knew best. */
 void error_add_file(struct qs_error *err, const char *file);
 void error_add_path(struct qs_error *err, const char *key_path);
 void error_add_place(struct qs_error *err, unsigned line, unsigned column);

@@ -41,11 +41,11 @@ enum qs_status history_visit(void *context, const struct node *node, struct qs_e
             return error_page(err, -1, "the record of generation %llu does not begin where it should",
                               (unsigned long long)generation);
         if (!grow((void **)&p->slots, &p->slot_cap, p->slot_count, sizeof *p->slots))
-            return error_set(err, QS_IO, "no memory");
+            return error_memory(err);
         p->slots[p->slot_count++] = (struct history_slot){generation, p->chunk_count, 1};
     }
     if (!grow((void **)&p->chunks, &p->chunk_cap, p->chunk_count, sizeof *p->chunks))
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     p->chunks[p->chunk_count++] = (struct qs_bytes){node->data, node->data_len};
     return QS_OK;
 }
@@ -77,7 +77,7 @@ enum qs_status history_load(struct qs_history *history, size_t index, struct qs_
         buf_add(&history->bytes, chunk.data, chunk.len);
     }
     if (history->bytes.failed)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     journal_record_release(&history->current);
     enum qs_status status = journal_decode(history->bytes.data, history->bytes.len, &history->current, err);
     if (!status && history->current.facts.generation != slot->generation)
@@ -114,7 +114,7 @@ enum qs_status history_make(struct qs_snapshot **snapshot, struct history_pages 
 {
     struct qs_history *history = calloc(1, sizeof *history);
     if (!history)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     history->snapshot = STEAL(*snapshot);
     history->pages = *pages;
     *pages = (struct history_pages){0};

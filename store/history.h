@@ -37,7 +37,7 @@ enum qs_status history_make(struct qs_snapshot **snapshot, struct history_pages 
 /* Decodes record index into history->current. */
 enum qs_status history_load(struct qs_history *history, size_t index, struct qs_error *err) QS_MUST_USE;
 
-/* Decodes the one record whose chunks a visit collected (the newest, by tree_check_last, may be cut: then false). */
+/* The history in a file that is no scope's store (a backup); fd stays the caller's, name is for messages. */
 enum qs_status history_open_file(int fd, const char *name, struct qs_history **ret_history,
                                  struct qs_error *err) QS_MUST_USE;
 

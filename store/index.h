@@ -9,7 +9,7 @@
 #define STORE_INDEX_H
 
 #include "store/doc.h"
-#include "store/record.h"
+#include "store/meta_record.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,6 +5,7 @@
 #include "store/digest.h"
 #include "store/key.h"
 #include "store/os.h"
+#include "store/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -276,7 +277,7 @@ enum qs_status journal_decode(const void *data, size_t len, struct journal_recor
     cursor_init(&c, data, len);
     record.texts = malloc((size_t)2 * QS_NAME_MAX_BYTES + QS_MESSAGE_MAX_BYTES + 8);
     if (!record.texts)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     if (!take_record(&c, data, &record)) {
         journal_record_release(&record);
         return error_page(err, -1, "a history record has not its form, or does not match its digest");

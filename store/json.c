@@ -8,6 +8,7 @@
 #include "store/clocale.h"
 #include "store/error.h"
 #include "store/key.h"
+#include "store/utf8.h"
 
 #include <errno.h>
 #include <string.h>

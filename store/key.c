@@ -6,6 +6,7 @@
 #include "store/key.h"
 
 #include "store/error.h"
+#include "store/utf8.h"
 
 #include <string.h>
 

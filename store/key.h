@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key grammar, inside view: comparing, prefixes, segments, and the UTF-8 check that all text input shares. */
+/* Key grammar, inside view: comparing, prefixes, segments. */
 #ifndef STORE_KEY_H
 #define STORE_KEY_H
 
@@ -24,9 +24,5 @@ bool key_valid(const void *bytes, size_t len);
 
 /* Iterates segments: *at starts at 0; false at the end. */
 bool key_next_segment(const void *bytes, size_t len, size_t *at, struct qs_bytes *ret_segment);
-
-/* Valid UTF-8 (RFC 3629: no surrogates, no overlong forms, at most U+10FFFF)? ret_offset (may be NULL) gets the first
- * bad byte's offset. */
-bool utf8_valid(const void *data, size_t len, size_t *ret_offset);
 
 #endif

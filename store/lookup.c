@@ -57,9 +57,7 @@ static size_t lower_bound(const struct entry_list *list, const void *key, size_t
     while (count > 0) {
         size_t half = count / 2;
         const struct qs_bytes *at = &list->items[low + half].key;
-        size_t least = at->len < len ? at->len : len;
-        int order = memcmp(at->data, key, least);
-        if (order < 0 || (order == 0 && at->len < len)) {
+        if (key_compare(at->data, at->len, key, len) < 0) {
             low += half + 1;
             count -= half + 1;
         } else {
@@ -161,18 +159,7 @@ enum qs_status qs_snapshot_json(const struct qs_snapshot *snapshot, const char *
     }
     AUTO(value_release) json_t *value = NULL;
     status = leaves_to_value(list->items + first, end - first, &parsed, &value, err);
-    struct buf text = {0};
-    if (!status)
-        status = value_encode(value, &text, err);
-    if (!status) {
-        char *stolen = buf_steal(&text, ret_len);
-        if (stolen)
-            *ret_text = stolen;
-        else
-            status = error_set(err, QS_IO, "no memory");
-    }
-    buf_release(&text);
-    return status;
+    return status ? status : value_encode_text(value, ret_text, ret_len, err);
 }
 
 struct qs_iter qs_snapshot_iter(const struct qs_snapshot *snapshot, const struct qs_key *prefix)

@@ -81,7 +81,7 @@ enum qs_status overlay_put(struct overlay *overlay, struct qs_bytes key, struct 
     bool found = false;
     size_t at = position(overlay, key, &found);
     if (!keep(overlay, &value) || (!found && !keep(overlay, &key)))
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     if (found) {
         overlay->items[at].value = value;
         return QS_OK;
@@ -90,7 +90,7 @@ enum qs_status overlay_put(struct overlay *overlay, struct qs_bytes key, struct 
         size_t cap = overlay->cap ? overlay->cap * 2 : 32;
         struct leaf *items = realloc(overlay->items, cap * sizeof *items);
         if (!items)
-            return error_set(err, QS_IO, "no memory");
+            return error_memory(err);
         overlay->items = items;
         overlay->cap = cap;
     }
@@ -117,7 +117,7 @@ enum qs_status overlay_merge(const struct overlay *overlay, const struct entry_l
     size_t b = 0;
     size_t o = 0;
     if (!out)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     while (b < base->count || o < overlay->count) {
         int order = 0;
         if (b == base->count)
@@ -151,7 +151,7 @@ enum qs_status overlay_copy_list(const struct entry_list *list, struct leaves *r
     if (!items || !arena) {
         free(items);
         free(arena);
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     }
     uint8_t *at = arena;
     for (size_t i = 0; i < list->count; i++) {

@@ -8,7 +8,7 @@
 #ifndef STORE_OVERLAY_H
 #define STORE_OVERLAY_H
 
-#include "store/record.h"
+#include "store/meta_record.h"
 
 #include "store/doc.h"
 

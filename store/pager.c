@@ -25,14 +25,14 @@ enum qs_status pager_init(struct pager *pager, int fd, uint32_t page_size, uint6
     *pager = (struct pager){.fd = fd, .page_size = page_size, .page_count = last_page + 1};
     pager->claimed = calloc(1, (size_t)(pager->page_count / 8 + 1));
     if (!pager->claimed)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     uint64_t bytes = pager->page_count * page_size;
     if (bytes > WHOLE_MAX_BYTES || pager->page_count <= FIRST_PAGE)
         return QS_OK;
     size_t want = (size_t)(pager->page_count - FIRST_PAGE) * page_size;
     pager->whole = malloc(want);
     if (!pager->whole)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     ssize_t got = os_pread_full(fd, pager->whole, want, (off_t)FIRST_PAGE * page_size);
     if (got < 0)
         return error_sys(err, QS_IO, errno, "the store cannot be read");
@@ -64,7 +64,7 @@ enum qs_status pager_renew_claims(struct pager *pager, int fd, struct qs_error *
     pager->claims = 0;
     pager->fd = fd;
     pager->claimed = calloc(1, (size_t)(pager->page_count / 8 + 1));
-    return pager->claimed ? QS_OK : error_set(err, QS_IO, "no memory");
+    return pager->claimed ? QS_OK : error_memory(err);
 }
 
 enum qs_status pager_claim(struct pager *pager, uint64_t number, uint64_t count, struct qs_error *err)
@@ -124,7 +124,7 @@ enum qs_status pager_load(struct pager *pager, uint64_t number, uint64_t count, 
                           (unsigned long long)number);
     uint8_t *room = slab_room(pager, bytes);
     if (!room)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     ssize_t got = os_pread_full(pager->fd, room, bytes, (off_t)(number * pager->page_size));
     if (got < 0)
         return error_sys(err, QS_IO, errno, "page %llu cannot be read", (unsigned long long)number);

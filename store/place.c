@@ -44,7 +44,7 @@ static enum qs_status home_of_user(uid_t uid, char **ret_home, struct qs_error *
     for (;; cap *= 2) {
         AUTO_FREE char *buffer = malloc(cap);
         if (!buffer)
-            return error_set(err, QS_IO, "no memory");
+            return error_memory(err);
         struct passwd entry, *found = NULL;
         int code = getpwuid_r(uid, &entry, buffer, cap, &found);
         if (code == ERANGE && cap < (size_t)1 << 24)
@@ -54,7 +54,7 @@ static enum qs_status home_of_user(uid_t uid, char **ret_home, struct qs_error *
         if (!found || !found->pw_dir || found->pw_dir[0] != '/')
             return no_home(uid, err);
         *ret_home = strdup(found->pw_dir);
-        return *ret_home ? QS_OK : error_set(err, QS_IO, "no memory");
+        return *ret_home ? QS_OK : error_memory(err);
     }
 }
 
@@ -90,7 +90,7 @@ enum qs_status place_init(enum qs_scope scope, const char *root, struct place *r
     }
     if (!place.dir) {
         place_release(&place);
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     }
     *ret_place = place;
     return QS_OK;
@@ -184,7 +184,6 @@ struct descent {
     unsigned hops;
     int fd;
     char shown[QS_PATH_MAX_BYTES + 1]; /* the way so far, for messages */
-    const struct stat *link_parent;
 };
 
 static void descent_release(struct descent *d)
@@ -282,7 +281,7 @@ static enum qs_status follow_link(struct descent *d, const struct step *step, in
         return error_sys(err, QS_IO, len < 0 ? errno : EINVAL, "the link %s cannot be read", d->shown);
     target[len] = '\0';
     if (!push_path(d, target, true))
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     if (target[0] == '/')
         return start_at_root(d, err);
     char *slash = strrchr(d->shown, '/');
@@ -313,7 +312,7 @@ static enum qs_status take_step(struct descent *d, const struct step *step, stru
 static enum qs_status descend(struct descent *d, const char *path, bool to_store, struct qs_error *err)
 {
     if (!push_path(d, path, false))
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     if (to_store && d->count)
         d->steps[0].is_store = true;
     enum qs_status status = start_at_root(d, err);
@@ -353,7 +352,7 @@ static enum qs_status make_dir(const struct place *place, const char *path, stru
     AUTO_FD int above_fd = -1;
     AUTO_FD int fd = -1;
     if (!above)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     enum qs_status status = open_path(place, above, false, &above_fd, err);
     if (status)
         return status;
@@ -369,7 +368,7 @@ static enum qs_status make_dir(const struct place *place, const char *path, stru
 static enum qs_status make_dirs(const struct place *place, const char *parent, struct qs_error *err)
 {
     AUTO_FREE char *path = strdup(parent);
-    enum qs_status status = path ? QS_OK : error_set(err, QS_IO, "no memory");
+    enum qs_status status = path ? QS_OK : error_memory(err);
     for (char *at = path; !status && at && *at;) {
         at = strchrnul(at + 1, '/');
         char kept = *at;
@@ -392,7 +391,7 @@ enum qs_status place_open_parent(const struct place *place, bool create, int *re
     const char *slash = strrchr(place->dir, '/');
     AUTO_FREE char *parent = slash == place->dir ? strdup("/") : strndup(place->dir, (size_t)(slash - place->dir));
     if (!parent)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     enum qs_status status = open_path(place, parent, false, ret_fd, err);
     if (status != QS_ABSENT || !create)
         return status;

@@ -92,7 +92,8 @@ bool schema_node_is_object(const struct schema_node *node)
            entry->type == SCHEMA_ENVIRONMENT;
 }
 
-const struct schema_node *schema_child(const struct schema_node *node, const void *segment, size_t len)
+/* The child for a segment, its own before the wild one; NULL: none. */
+static const struct schema_node *child_of(const struct schema_node *node, const void *segment, size_t len)
 {
     const struct schema_node *wild = NULL;
     for (uint16_t at = node->child; at; at = nodes[at].sibling) {
@@ -110,7 +111,7 @@ struct schema_walk schema_walk(const void *key, size_t len)
     struct qs_bytes segment;
     size_t at = 0;
     while (key_next_segment(key, len, &at, &segment)) {
-        const struct schema_node *child = schema_child(walk.node, segment.data, segment.len);
+        const struct schema_node *child = child_of(walk.node, segment.data, segment.len);
         if (!child)
             return walk;
         walk.node = child;

@@ -26,7 +26,8 @@ static struct qs_key key_of_bytes(const void *bytes, size_t len)
     return key;
 }
 
-enum qs_status schema_blame(const struct doc *doc, const void *bytes, size_t len, bool at_key, struct qs_error *err)
+/* Reports a fault at the value (or with at_key the key) of these encoded bytes. The message is set already. */
+static enum qs_status blame(const struct doc *doc, const void *bytes, size_t len, bool at_key, struct qs_error *err)
 {
     char text[QS_KEY_TEXT_BYTES];
     if (!err)
@@ -95,7 +96,7 @@ static enum qs_status refuse_flat(struct check *check, const struct leaf *leaf, 
                     (int)segment->len, (const char *)segment->data);
     error_add_advice(check->err, "did you mean {\"%.*s\": {\"%.*s\": ...}}?", (int)child->len, child->segment,
                      (int)(segment->len - head.len - 1), dot + 1);
-    return schema_blame(check->doc, leaf->key.data, end, true, check->err);
+    return blame(check->doc, leaf->key.data, end, true, check->err);
 }
 
 static enum qs_status refuse_spelling(struct check *check, const struct leaf *leaf, const struct schema_node *meant,
@@ -106,7 +107,7 @@ static enum qs_status refuse_spelling(struct check *check, const struct leaf *le
                     qs_key_format(leaf->key.data, end, text, sizeof text), (int)segment->len,
                     (const char *)segment->data);
     error_add_advice(check->err, "did you mean \"%.*s\"?", (int)meant->len, meant->segment);
-    return schema_blame(check->doc, leaf->key.data, end, true, check->err);
+    return blame(check->doc, leaf->key.data, end, true, check->err);
 }
 
 static enum qs_status refuse_field(struct check *check, const struct leaf *leaf, const struct schema_walk *walk,
@@ -119,7 +120,7 @@ static enum qs_status refuse_field(struct check *check, const struct leaf *leaf,
                     (const char *)segment->data, children_text(walk->node, names, sizeof names));
     if (meant)
         error_add_advice(check->err, "did you mean \"%.*s\"?", (int)meant->len, meant->segment);
-    return schema_blame(check->doc, leaf->key.data, end, true, check->err);
+    return blame(check->doc, leaf->key.data, end, true, check->err);
 }
 
 static enum qs_status refuse_not_object(struct check *check, const struct leaf *leaf, size_t len)
@@ -127,7 +128,7 @@ static enum qs_status refuse_not_object(struct check *check, const struct leaf *
     char text[QS_KEY_TEXT_BYTES];
     (void)error_set(check->err, QS_INVALID, "%s is %s; allowed: object",
                     qs_key_format(leaf->key.data, len, text, sizeof text), schema_found_text(&leaf->value));
-    return schema_blame(check->doc, leaf->key.data, len, false, check->err);
+    return blame(check->doc, leaf->key.data, len, false, check->err);
 }
 
 /* An object (since the key goes on) at an entry that takes none. */
@@ -137,7 +138,7 @@ static enum qs_status refuse_object(struct check *check, const struct leaf *leaf
     char text[QS_KEY_TEXT_BYTES];
     (void)error_set(check->err, QS_INVALID, "%s is an object; allowed: %s",
                     qs_key_format(leaf->key.data, len, text, sizeof text), schema_type_text(entry));
-    return schema_blame(check->doc, leaf->key.data, len, false, check->err);
+    return blame(check->doc, leaf->key.data, len, false, check->err);
 }
 
 static bool environment_name(const struct qs_bytes *segment)
@@ -165,10 +166,10 @@ static enum qs_status check_map_entry(struct check *check, const struct leaf *le
         (void)error_set(check->err, QS_INVALID, "%s: \"%.*s\" is no name of a variable; allowed: letters, digits and _",
                         qs_key_format(leaf->key.data, walk->matched, text, sizeof text), (int)segment->len,
                         (const char *)segment->data);
-        return schema_blame(check->doc, leaf->key.data, end, true, check->err);
+        return blame(check->doc, leaf->key.data, end, true, check->err);
     }
     if (schema_judge(&string, walk->flags, &leaf->key, &leaf->value, &element, check->err))
-        return schema_blame(check->doc, leaf->key.data, end, false, check->err);
+        return blame(check->doc, leaf->key.data, end, false, check->err);
     return QS_OK;
 }
 
@@ -217,7 +218,7 @@ static enum qs_status check_known(struct check *check, const struct leaf *leaf, 
         return QS_OK;
     if (element != SIZE_MAX && check->doc)
         blame_element(check, leaf, element);
-    (void)schema_blame(check->doc, leaf->key.data, leaf->key.len, false, check->err);
+    (void)blame(check->doc, leaf->key.data, leaf->key.len, false, check->err);
     return status;
 }
 
@@ -234,7 +235,7 @@ static enum qs_status check_leaf(struct check *check, const struct leaf *leaf)
         (void)error_set(check->err, QS_INVALID, "%s is a secret, and everyone can read this scope",
                         qs_key_format(leaf->key.data, leaf->key.len, text, sizeof text));
         error_add_advice(check->err, "keep it in the user scope");
-        return schema_blame(check->doc, leaf->key.data, leaf->key.len, false, check->err);
+        return blame(check->doc, leaf->key.data, leaf->key.len, false, check->err);
     }
     return walk.complete ? check_known(check, leaf, &walk) : check_stray(check, leaf, &walk);
 }
@@ -260,7 +261,7 @@ static enum qs_status check_required(struct check *check)
         size_t parent_len = (size_t)(nodes[i].segment - entry->path) - 1;
         (void)error_set(check->err, QS_INVALID, "%.*s has no \"%.*s\", which it needs; allowed: %s", (int)parent_len,
                         entry->path, (int)nodes[i].len, nodes[i].segment, schema_type_text(entry));
-        return schema_blame(check->doc, key, encode_path(entry->path, parent_len, key), false, check->err);
+        return blame(check->doc, key, encode_path(entry->path, parent_len, key), false, check->err);
     }
     return QS_OK;
 }

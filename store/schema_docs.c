@@ -39,7 +39,7 @@ static enum qs_status add_below(json_t *keys, const struct schema_node *node, st
     const struct schema_node *nodes = schema_nodes(NULL);
     const struct schema_entry *entry = schema_node_entry(node);
     if (entry && json_array_append_new(keys, entry_json(entry)))
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (uint16_t at = node->child; at; at = nodes[at].sibling) {
         enum qs_status status = add_below(keys, &nodes[at], err);
         if (status)
@@ -58,7 +58,7 @@ enum qs_status schema_json(const struct qs_key *key, json_t **ret_value, struct 
         status = add_below(keys, walk.node, err);
     else if (walk.entry && (walk.entry->type == SCHEMA_STRING_MAP || walk.entry->type == SCHEMA_ENVIRONMENT ||
                             walk.entry->type == SCHEMA_OBJECT))
-        status = json_array_append_new(keys, entry_json(walk.entry)) ? error_set(err, QS_IO, "out of memory") : QS_OK;
+        status = json_array_append_new(keys, entry_json(walk.entry)) ? error_memory(err) : QS_OK;
     else
         return error_set(err, QS_NOT_FOUND, "the schema knows no %s",
                          qs_key_format(key->bytes, key->len, text, sizeof text));
@@ -66,7 +66,7 @@ enum qs_status schema_json(const struct qs_key *key, json_t **ret_value, struct 
         return status;
     json_t *value = json_pack("{s:O}", "keys", keys);
     if (!value)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     *ret_value = value;
     return QS_OK;
 }
@@ -188,7 +188,7 @@ enum qs_status schema_json_schema(json_t **ret_value, struct qs_error *err)
     AUTO(value_release) json_t *value = node_schema(schema_nodes(NULL));
     if (!value || json_object_set_new(value, "$schema", json_string("https://json-schema.org/draft/2020-12/schema")) ||
         json_object_set_new(value, "title", json_string("qsettings")))
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     *ret_value = STEAL(value);
     return QS_OK;
 }

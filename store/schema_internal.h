@@ -26,9 +26,6 @@ const struct schema_entry *schema_node_entry(const struct schema_node *node); /*
 /* Does the node take children that the table does not know? (open objects and what the table does not describe) */
 bool schema_node_is_object(const struct schema_node *node);
 
-/* The child for a segment, its own before the wild one; NULL: none. */
-const struct schema_node *schema_child(const struct schema_node *node, const void *segment, size_t len);
-
 /* How far a key leads into the tree. */
 struct schema_walk {
     const struct schema_node *node;   /* the deepest node reached */
@@ -43,9 +40,6 @@ struct schema_walk schema_walk(const void *key, size_t len);
  * that is at fault, if it is one. */
 enum qs_status schema_judge(const struct schema_entry *entry, unsigned flags, const struct qs_bytes *key,
                             const struct qs_bytes *value, size_t *ret_element, struct qs_error *err);
-
-/* Reports a fault at the value (or with at_key the key) of these encoded bytes. The message is set already. */
-enum qs_status schema_blame(const struct doc *doc, const void *key, size_t len, bool at_key, struct qs_error *err);
 
 /* "string", "object", ... by the first byte of canonical text, with its article: "a string". */
 const char *schema_found_text(const struct qs_bytes *value);

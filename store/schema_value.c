@@ -4,6 +4,7 @@
 #include "store/error.h"
 #include "store/key.h"
 #include "store/schema_internal.h"
+#include "store/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,7 @@ enum qs_status schema_value_for_text(const struct qs_key *key, const char *text,
     }
     string = json_stringn(text, len);
     if (!string)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     if (is_json && schema_check_value(key, string, 0, NULL))
         *ret_value = STEAL(parsed);
     else
@@ -50,7 +51,7 @@ static enum qs_status note_add(struct schema_notes *notes, struct buf *text, str
     char **items = line ? reallocarray(notes->items, notes->count + 1, sizeof *items) : NULL;
     if (!items) {
         free(line);
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     }
     notes->items = items;
     items[notes->count++] = line;

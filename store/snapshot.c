@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots: the reader's loop, references, lookups. */
+/* Snapshots: their lifetime, and the reader's loop. Looking things up in one is in lookup.c. */
 #include "store/snapshot.h"
 
 #include "store/cleanup.h"
@@ -50,7 +50,7 @@ enum qs_status snapshot_make(const struct record *record, struct leaves areas[AR
 {
     struct qs_snapshot *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     atomic_init(&s->references, 1);
     s->pager.fd = -1;
     s->record = *record;
@@ -234,7 +234,7 @@ enum qs_status qs_store_open(enum qs_scope scope, const struct qs_store_options 
 {
     struct qs_store *store = calloc(1, sizeof *store);
     if (!store)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     enum qs_status status = place_init(scope, options ? options->root : NULL, &store->place, err);
     if (status) {
         free(store);

@@ -13,9 +13,9 @@
 #define STORE_SNAPSHOT_H
 
 #include "store/doc.h"
+#include "store/meta_record.h"
 #include "store/pager.h"
 #include "store/place.h"
-#include "store/record.h"
 
 #include <stdatomic.h>
 

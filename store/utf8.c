@@ -2,8 +2,6 @@
 /* UTF-8: the well-formed sequences are those of table 3-7 of the Unicode Standard (chapter 3, D92). */
 #include "store/utf8.h"
 
-#include "store/key.h"
-
 #include <string.h>
 
 static bool is_tail(const unsigned char *p)

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UTF-8 (RFC 3629), one code point at a time. The check of whole texts is utf8_valid in store/key.h. */
+/* UTF-8 (RFC 3629): the check that all text input shares, and one code point at a time. */
 #ifndef STORE_UTF8_H
 #define STORE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Valid UTF-8 (RFC 3629: no surrogates, no overlong forms, at most U+10FFFF)? ret_offset (may be NULL) gets the first
+ * bad byte's offset. */
+bool utf8_valid(const void *data, size_t len, size_t *ret_offset);
 
 /* Length of the well-formed sequence that begins at p (at least one byte before end), 0 where there is none. ret_code
  * (may be NULL) gets its code point. */

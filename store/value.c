@@ -7,6 +7,7 @@
 #include "store/json.h"
 #include "store/key.h"
 #include "store/members.h"
+#include "store/utf8.h"
 
 #include <errno.h>
 #include <string.h>
@@ -100,23 +101,6 @@ enum qs_status value_decode(const void *text, size_t len, json_t **ret_value, st
         return jsontext_parse(text, len, ret_value, err);
     *ret_value = value;
     return QS_OK;
-}
-
-bool value_is_canonical_leaf(const void *text, size_t len)
-{
-    json_int_t integer;
-    if (plain_string(text, len))
-        return utf8_valid(text, len, NULL);
-    if (plain_integer(text, len, &integer))
-        return integer != 0 || len == 1; /* "-0" reads as 0 */
-    if (is_word(text, len, "true") || is_word(text, len, "false") || is_word(text, len, "null") ||
-        is_word(text, len, "{}"))
-        return true;
-    AUTO(value_release) json_t *value = NULL;
-    AUTO(buf_release) struct buf again = {0};
-    if (jsontext_parse(text, len, &value, NULL) != QS_OK || (json_is_object(value) && json_object_size(value)))
-        return false;
-    return value_encode(value, &again, NULL) == QS_OK && again.len == len && memcmp(again.data, text, len) == 0;
 }
 
 static bool equal_objects(const json_t *a, const json_t *b)

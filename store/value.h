@@ -16,6 +16,10 @@
 /* Appends the canonical text. Errors: QS_INVALID (a NaN or infinite real, too deep), QS_IO (memory). */
 enum qs_status value_encode(const json_t *value, struct buf *out, struct qs_error *err) QS_MUST_USE;
 
+/* The canonical text as heap memory, zero-terminated. ret_len may be NULL. Errors: as value_encode. */
+enum qs_status value_encode_text(const json_t *value, char **ret_text, size_t *ret_len,
+                                 struct qs_error *err) QS_MUST_USE;
+
 /* Appends indented JSON for people (2 spaces, keys sorted, ": " and one entry per line; reals as in canonical text);
  * no final newline. */
 enum qs_status value_encode_pretty(const json_t *value, struct buf *out, struct qs_error *err) QS_MUST_USE;
@@ -30,9 +34,6 @@ void value_encode_string(const char *text, size_t len, struct buf *out);
  * stand at the top. Errors: QS_INVALID with line and column; integers beyond 64 bits, reals that overflow, \u0000,
  * duplicate keys and nesting over QS_DOCUMENT_MAX_DEPTH are refused. */
 enum qs_status value_decode(const void *text, size_t len, json_t **ret_value, struct qs_error *err) QS_MUST_USE;
-
-/* Is text exactly the canonical form of a value that may stand in a leaf (scalar, array, or the empty object)? */
-bool value_is_canonical_leaf(const void *text, size_t len);
 
 /* Deep equality with integers and reals apart (1 is not 1.0). */
 bool value_equal(const json_t *a, const json_t *b);

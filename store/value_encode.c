@@ -156,6 +156,19 @@ enum qs_status value_encode(const json_t *value, struct buf *out, struct qs_erro
     return encode(value, false, out, err);
 }
 
+enum qs_status value_encode_text(const json_t *value, char **ret_text, size_t *ret_len, struct qs_error *err)
+{
+    AUTO(buf_release) struct buf out = {0};
+    enum qs_status status = encode(value, false, &out, err);
+    if (status)
+        return status;
+    char *text = buf_steal(&out, ret_len);
+    if (!text)
+        return error_memory(err);
+    *ret_text = text;
+    return QS_OK;
+}
+
 enum qs_status value_encode_pretty(const json_t *value, struct buf *out, struct qs_error *err)
 {
     return encode(value, true, out, err);

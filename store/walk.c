@@ -293,7 +293,7 @@ enum qs_status snapshot_walk(int fd, int slot, unsigned flags, tree_visit histor
     AUTO(snapshot_release) struct qs_snapshot *s = calloc(1, sizeof *s);
     struct meta older = {0};
     if (!s)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     atomic_init(&s->references, 1);
     s->pager.fd = -1;
     enum qs_status status = choose_meta(fd, slot, s, &older, err);

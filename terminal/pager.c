@@ -23,7 +23,7 @@ static size_t number_of(const char *variable, size_t otherwise)
     return number > 0 && number < 100000 ? number : otherwise;
 }
 
-void terminal_size(size_t *ret_rows, size_t *ret_columns)
+static void terminal_size(size_t *ret_rows, size_t *ret_columns)
 {
     struct winsize size = {0};
     (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);

@@ -20,7 +20,4 @@
  */
 bool pager_show(const char *text, size_t len, void (*before_exec)(void));
 
-/* The screen of standard output, or LINES and COLUMNS, or 24 by 80. */
-void terminal_size(size_t *ret_rows, size_t *ret_columns);
-
 #endif

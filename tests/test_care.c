@@ -3,8 +3,8 @@
 #include "store/os.h"
 #include "tests/support/as_user.h"
 #include "tests/support/faults.h"
+#include "tests/support/one_store.h"
 #include "tests/support/scratch.h"
-#include "tests/support/store_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,47 +18,11 @@
 
 #include <cmocka.h>
 
-static struct fixture f;
-static struct qs_error err;
-static char backup_file[128];
-
-static int set_up(void **state)
-{
-    (void)state;
-    fixture_init(&f, true);
-    (void)snprintf(backup_file, sizeof backup_file, "%s/backup", f.root);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    fixture_real_clock();
-    fixture_release(&f);
-    return 0;
-}
-
-static void ok(enum qs_status status)
-{
-    if (status)
-        fail_msg("%s: %s [%s] %s", qs_status_name(status), err.message, err.file, err.advice);
-}
-
 static struct qs_fsck_report fsck(void)
 {
     struct qs_fsck_report report;
     ok(qs_store_fsck(f.store, &report, &err));
     return report;
-}
-
-static void store_is(const char *json)
-{
-    struct qs_snapshot *snapshot = fixture_read(&f);
-    char *text = NULL;
-    ok(qs_snapshot_json(snapshot, NULL, &text, NULL, &err));
-    assert_string_equal(text, json);
-    free(text);
-    qs_snapshot_unref(snapshot);
 }
 
 /* ---- init ---- */
@@ -154,7 +118,7 @@ static void a_rebuild_that_fails_says_what_is_stored(void **state)
 {
     (void)state;
     fixture_set(&f, "a", "1");
-    ok(qs_store_backup(f.store, backup_file, false, &err));
+    ok(qs_store_backup(f.store, f.backup, false, &err));
     for (unsigned n = 1;; n++) {
         struct stat before = scratch_stat(f.data);
         faults_start(&(struct fault){.at = n, .only = "fsync", .code = ENOSPC});
@@ -188,13 +152,13 @@ static void a_backup_has_no_name_before_it_is_whole(void **state)
     fixture_set(&f, "a", "1");
     for (int replace = 0; replace < 2; replace++) { /* whoever is killed then leaves nothing */
         faults_start(&(struct fault){.only = "fsync", .kind = FAULT_NONE, .before = no_stray_backup});
-        enum qs_status status = qs_store_backup(f.store, backup_file, replace, &err);
+        enum qs_status status = qs_store_backup(f.store, f.backup, replace, &err);
         assert_true(faults_stop() >= 2);
         ok(status);
         no_stray_backup(0, NULL, NULL);
-        assert_int_equal(scratch_stat(backup_file).st_mode, S_IFREG | 0600);
+        assert_int_equal(scratch_stat(f.backup).st_mode, S_IFREG | 0600);
     }
-    assert_int_equal(qs_store_backup(f.store, backup_file, false, &err), QS_CONFLICT);
+    assert_int_equal(qs_store_backup(f.store, f.backup, false, &err), QS_CONFLICT);
     assert_non_null(strstr(err.advice, "--force"));
 }
 
@@ -206,14 +170,14 @@ static void a_backup_is_written_where_files_without_a_name_are_not_known(void **
     fixture_set(&f, "a", "1");
     for (unsigned n = 1; hit; n++) {
         faults_start(&(struct fault){.at = n, .only = "openat2", .code = EOPNOTSUPP});
-        enum qs_status status = qs_store_backup(f.store, backup_file, false, &err);
+        enum qs_status status = qs_store_backup(f.store, f.backup, false, &err);
         hit = faults_were_hit();
         (void)faults_stop();
         no_stray_backup(0, NULL, NULL);
-        assert_int_equal(scratch_exists(backup_file), status == QS_OK);
+        assert_int_equal(scratch_exists(f.backup), status == QS_OK);
         if (status == QS_OK) {
-            ok(qs_store_restore(f.store, backup_file, 0, NULL, &err));
-            assert_int_equal(unlink(backup_file), 0);
+            ok(qs_store_restore(f.store, f.backup, 0, NULL, &err));
+            assert_int_equal(unlink(f.backup), 0);
             written++;
         }
     }
@@ -225,7 +189,7 @@ static void numbers_are_not_used_twice_after_all_damage(void **state)
     (void)state;
     struct qs_commit_info info;
     fixture_set(&f, "a", "1");
-    ok(qs_store_backup(f.store, backup_file, false, &err));
+    ok(qs_store_backup(f.store, f.backup, false, &err));
     for (int i = 0; i < 7; i++)
         fixture_set(&f, "a", i % 2 ? "1" : "2"); /* 9 */
     size_t len = 0;
@@ -235,7 +199,7 @@ static void numbers_are_not_used_twice_after_all_damage(void **state)
     assert_int_equal(truncate(f.data, (off_t)1 << 40), 0); /* and a hole behind, which is not read through */
     free(bytes);
     fixture_fake_clock();
-    ok(qs_store_restore(f.store, backup_file, 0, &info, &err));
+    ok(qs_store_restore(f.store, f.backup, 0, &info, &err));
     assert_int_equal(info.generation, 11); /* 10 may have been under way */
     store_is("{\"a\":1}");
     assert_true(scratch_stat(f.data).st_size < 1 << 20);
@@ -286,13 +250,13 @@ static void a_restore_is_a_new_generation_above_all_known_ones(void **state)
     (void)state;
     struct qs_commit_info info;
     fixture_set(&f, "a", "1");
-    ok(qs_store_backup(f.store, backup_file, false, &err));
-    assert_int_equal(scratch_stat(backup_file).st_mode & 07777, 0600);
-    assert_int_equal(qs_store_backup(f.store, backup_file, false, &err), QS_CONFLICT);
-    ok(qs_store_backup(f.store, backup_file, true, &err));
+    ok(qs_store_backup(f.store, f.backup, false, &err));
+    assert_int_equal(scratch_stat(f.backup).st_mode & 07777, 0600);
+    assert_int_equal(qs_store_backup(f.store, f.backup, false, &err), QS_CONFLICT);
+    ok(qs_store_backup(f.store, f.backup, true, &err));
     fixture_set(&f, "a", "2");
     fixture_set(&f, "b", "3");
-    ok(qs_store_restore(f.store, backup_file, 0, &info, &err));
+    ok(qs_store_restore(f.store, f.backup, 0, &info, &err));
     assert_int_equal(info.generation, 5);
     store_is("{\"a\":1}");
     assert_int_equal(fsck().records, 5); /* the present history goes on: nothing of it is lost */
@@ -315,15 +279,15 @@ static void a_backup_restores_a_damaged_or_emptied_store(void **state)
     (void)state;
     struct qs_commit_info info;
     fixture_set(&f, "a", "1");
-    ok(qs_store_backup(f.store, backup_file, false, &err));
+    ok(qs_store_backup(f.store, f.backup, false, &err));
     fixture_set(&f, "a", "2");
     scratch_write(f.data, "this is no store");
     fixture_fake_clock();
-    ok(qs_store_restore(f.store, backup_file, 0, &info, &err));
+    ok(qs_store_restore(f.store, f.backup, 0, &info, &err));
     store_is("{\"a\":1}");
     assert_true(info.generation > 2);
     assert_int_equal(unlink(f.data), 0);
-    ok(qs_store_restore(f.store, backup_file, 0, &info, &err));
+    ok(qs_store_restore(f.store, f.backup, 0, &info, &err));
     store_is("{\"a\":1}");
     assert_int_equal(fsck().generation, info.generation);
 }
@@ -335,13 +299,13 @@ static void what_is_no_backup_of_this_scope_is_refused_and_nothing_changes(void 
     fixture_set(&f, "a", "1");
     ok(qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = f.root}, &defaults, &err));
     ok(qs_store_init(defaults, NULL, &err));
-    ok(qs_store_backup(defaults, backup_file, false, &err));
+    ok(qs_store_backup(defaults, f.backup, false, &err));
     fixture_fake_clock();
-    assert_int_equal(qs_store_restore(f.store, backup_file, 0, NULL, &err), QS_INVALID);
+    assert_int_equal(qs_store_restore(f.store, f.backup, 0, NULL, &err), QS_INVALID);
     assert_int_equal(qs_store_restore(f.store, "/nonexistent/file", 0, NULL, &err), QS_NOT_FOUND);
     assert_int_equal(qs_store_restore(f.store, f.root, 0, NULL, &err), QS_INVALID);
-    scratch_write(backup_file, "garbage");
-    assert_int_equal(qs_store_restore(f.store, backup_file, 0, NULL, &err), QS_DAMAGED);
+    scratch_write(f.backup, "garbage");
+    assert_int_equal(qs_store_restore(f.store, f.backup, 0, NULL, &err), QS_DAMAGED);
     assert_int_equal(qs_store_backup(f.store, "/nonexistent/file", false, &err), QS_NOT_FOUND);
     store_is("{\"a\":1}");
     assert_int_equal(fsck().generation, 2);

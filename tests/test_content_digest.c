@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The content digest taken up from a mark is the one computed from the start, whatever changed and where. */
 #include "store/doc.h"
-#include "store/record.h"
+#include "store/meta_record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "qsettings/file.h"
 #include "tests/support/as_user.h"
 #include "tests/support/faults.h"
-#include "tests/support/scratch.h"
+#include "tests/support/one_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +20,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static struct scratch scratch;
-static struct qs_error err;
-
-static const char *in(const char *name)
-{
-    return scratch_path(&scratch, name);
-}
 
 static enum qs_status replace_with(const char *file, const char *text, unsigned flags)
 {
@@ -49,20 +41,6 @@ static void assert_refused(const char *file, unsigned flags, enum qs_status stat
     assert_int_equal(err.status, status);
     assert_string_equal(err.file, file);
     assert_int_equal(scratch_count(scratch.dir, ".qs-"), 0);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    scratch_make(&scratch);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_remove(&scratch);
-    return 0;
 }
 
 static void a_new_file_appears_with_the_umasks_mode(void **state)

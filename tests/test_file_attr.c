@@ -3,7 +3,7 @@
 #include "qsettings/file.h"
 #include "tests/support/as_user.h"
 #include "tests/support/faults.h"
-#include "tests/support/scratch.h"
+#include "tests/support/one_directory.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -22,33 +22,11 @@
 #define ALICE       1234
 #define BOB         4321
 
-static struct scratch scratch;
-static struct qs_error err;
-
-static const char *in(const char *name)
-{
-    return scratch_path(&scratch, name);
-}
-
 static enum qs_status replace(const char *file, unsigned flags)
 {
     struct qs_replace_options options = {.flags = flags};
     err = (struct qs_error){0};
     return qs_file_replace(file, "new", 3, &options, &err);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    scratch_make(&scratch);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_remove(&scratch);
-    return 0;
 }
 
 static mode_t mode_of(const char *path)

@@ -5,7 +5,7 @@
  */
 #include "qsettings/file.h"
 #include "tests/support/faults.h"
-#include "tests/support/scratch.h"
+#include "tests/support/one_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +22,6 @@
 
 #include <cmocka.h>
 
-static struct scratch scratch;
-static struct qs_error err;
-
-static const char *in(const char *name)
-{
-    return scratch_path(&scratch, name);
-}
-
 static enum qs_status replace_expecting(const char *expect, const char *text)
 {
     struct qs_replace_options options = {.expect = expect, .expect_len = strlen(expect)};
@@ -37,18 +29,11 @@ static enum qs_status replace_expecting(const char *expect, const char *text)
     return qs_file_replace(in("file"), text, strlen(text), &options, &err);
 }
 
-static int setup(void **state)
+static int setup_file(void **state)
 {
     (void)state;
     scratch_make_in_memory(&scratch);
     scratch_write(in("file"), "old");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_remove(&scratch);
     return 0;
 }
 
@@ -454,7 +439,7 @@ static void strays_of_other_files_and_look_alikes_stay(void **state)
     assert_true(scratch_holds(in(".qs-tmp-notes"), "somebody's"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_file, teardown)
 
 int main(void)
 {

@@ -2,7 +2,7 @@
 /* History: what each record says, going back, the chain, and what purge leaves. */
 #include "store/journal.h"
 #include "store/os.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/one_store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,42 +13,11 @@
 
 #include <cmocka.h>
 
-static struct fixture f;
-static struct qs_error err;
-
-static int set_up(void **state)
-{
-    (void)state;
-    fixture_init(&f, true);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    fixture_release(&f);
-    return 0;
-}
-
-static void ok(enum qs_status status)
-{
-    if (status)
-        fail_msg("%s: %s [%s]", qs_status_name(status), err.message, err.path);
-}
-
 static struct qs_history *open_history(void)
 {
     struct qs_history *history = NULL;
     ok(qs_history_open(f.store, &history, &err));
     return history;
-}
-
-static void json_is(const struct qs_snapshot *snapshot, const char *json)
-{
-    char *text = NULL;
-    ok(qs_snapshot_json(snapshot, NULL, &text, NULL, &err));
-    assert_string_equal(text, json);
-    free(text);
 }
 
 static void a_record_says_who_when_what_and_why(void **state)

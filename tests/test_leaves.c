@@ -4,6 +4,7 @@
 #include "store/cleanup.h"
 #include "store/doc.h"
 #include "store/key.h"
+#include "tests/support/canonical.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,7 @@ static void expect_leaves(const char *text, const char *prefix, const char *expe
         char path[QS_KEY_TEXT_BYTES];
         const struct leaf *leaf = &leaves.items[i];
         assert_true(key_valid(leaf->key.data, leaf->key.len));
-        assert_true(value_is_canonical_leaf(leaf->value.data, leaf->value.len));
+        assert_true(is_canonical_leaf(leaf->value.data, leaf->value.len));
         buf_printf(&out, "%s=%.*s\n", qs_key_format(leaf->key.data, leaf->key.len, path, sizeof path),
                    (int)leaf->value.len, (const char *)leaf->value.data);
     }

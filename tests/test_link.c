@@ -4,7 +4,7 @@
 
 #include "store/cleanup.h"
 #include "tests/support/faults.h"
-#include "tests/support/scratch.h"
+#include "tests/support/one_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,20 +18,11 @@
 
 #include <cmocka.h>
 
-static struct scratch scratch;
-static struct qs_error err;
-
-static const char *in(const char *name)
-{
-    return scratch_path(&scratch, name);
-}
-
 /*  a/file   a/b/   a/up -> ..   a/b/over -> ../file   top -> a   deep -> top/b/over   abs -> (absolute) a/file
  *  gone -> a/missing   far -> missing/file   self -> self   slash -> a/file/   dir -> a/b/  */
-static int setup(void **state)
+static int setup_links(void **state)
 {
-    (void)state;
-    scratch_make(&scratch);
+    (void)setup(state);
     assert_int_equal(mkdir(in("a"), 0755), 0);
     assert_int_equal(mkdir(in("a/b"), 0755), 0);
     scratch_write(in("a/file"), "text");
@@ -45,13 +36,6 @@ static int setup(void **state)
     assert_int_equal(symlink("self", in("self")), 0);
     assert_int_equal(symlink("a/file/", in("slash")), 0);
     assert_int_equal(symlink("a/b/", in("dir")), 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_remove(&scratch);
     return 0;
 }
 
@@ -265,7 +249,7 @@ static void a_directory_swapped_for_a_link_on_the_way_changes_nothing(void **sta
     assert_int_equal(st.st_ino, good);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_links, teardown)
 
 int main(void)
 {

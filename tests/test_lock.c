@@ -2,8 +2,8 @@
 /* The writer lock against other processes: what stands in its place, a store that goes while one waits, and fork. */
 #include "store/os.h"
 #include "tests/support/faults.h"
+#include "tests/support/one_store.h"
 #include "tests/support/scratch.h"
-#include "tests/support/store_fixture.h"
 #include "writer/txn.h"
 
 #include <errno.h>
@@ -22,31 +22,15 @@
 
 #include <cmocka.h>
 
-static struct fixture f;
-static struct qs_error err;
 static char lock_path[128], store_path[128], aside_path[128];
 
-static int set_up(void **state)
+static int set_up_paths(void **state)
 {
-    (void)state;
-    fixture_init(&f, true);
+    (void)set_up(state);
     (void)snprintf(store_path, sizeof store_path, "%s/system", f.root);
     (void)snprintf(aside_path, sizeof aside_path, "%s/aside", f.root);
     (void)snprintf(lock_path, sizeof lock_path, "%s/system/writer.lock", f.root);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    fixture_release(&f);
-    return 0;
-}
-
-static void ok(enum qs_status status)
-{
-    if (status)
-        fail_msg("%s: %s [%s] %s", qs_status_name(status), err.message, err.file, err.advice);
 }
 
 static void refused_as_no_regular_file(void)
@@ -304,7 +288,7 @@ static void who_is_stopped_at_the_gate_keeps_nobody_out(void **state)
     assert_int_equal(result, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_paths, tear_down)
 
 int main(void)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishing: what is written, when it is refused, and what is told of an edited file. */
-#include "qsettings/publish.h"
-#include "tests/support/scratch.h"
-#include "tests/support/stores.h"
+#include "tests/support/published.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -18,38 +16,13 @@
 
 #define ALICE 1234
 
-static struct scratch scratch;
-static struct qs_store *user, *system_store;
-static struct qs_error err;
-static char file[SCRATCH_PATH_BYTES];
-static struct qs_target target;
+static struct qs_store *user;
 
-static const char *in(const char *name)
+static int teardown_user(void **state)
 {
-    return scratch_path(&scratch, name);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    scratch_make(&scratch);
-    assert_int_equal(mkdir(in("out"), 0755), 0);
-    user = system_store = NULL;
-    system_store = stores_open(scratch.dir, QS_SCOPE_SYSTEM);
-    stores_set(system_store, "tools.approvalMode", "\"default\"");
-    (void)snprintf(file, sizeof file, "%s", in("out/settings.json"));
-    target = (struct qs_target){.file = file, .scope = "system"};
-    err = (struct qs_error){0};
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
     qs_store_close(user);
-    qs_store_close(system_store);
-    scratch_remove(&scratch);
-    return 0;
+    user = NULL;
+    return published_teardown(state);
 }
 
 static enum qs_status publish_with(unsigned flags)
@@ -76,8 +49,6 @@ static enum qs_publish_state state_of(void)
     qs_publish_report_release(&report);
     return state;
 }
-
-#define DEFAULT_TEXT "{\n  \"tools\": {\n    \"approvalMode\": \"default\"\n  }\n}\n"
 
 static void a_scopes_settings_are_written_for_everyone(void **state)
 {
@@ -331,7 +302,7 @@ static void targets_without_sense_are_refused(void **state)
     assert_int_equal(publish_with(0), QS_USAGE);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, published_setup, teardown_user)
 
 int main(void)
 {

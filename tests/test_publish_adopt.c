@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adopting an edited file: what is taken over, what is refused, and that nothing else is touched. */
 #include "qsettings/history.h"
-#include "qsettings/publish.h"
 #include "tests/support/faults.h"
-#include "tests/support/scratch.h"
-#include "tests/support/stores.h"
+#include "tests/support/published.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,34 +15,23 @@
 
 #include <cmocka.h>
 
-static struct scratch scratch;
-static struct qs_store *user, *system_store;
-static struct qs_error err;
-static char file[SCRATCH_PATH_BYTES];
-static struct qs_target target;
+static struct qs_store *user;
 
-static int setup(void **state)
+static int setup_both(void **state)
 {
-    (void)state;
-    scratch_make(&scratch);
-    assert_int_equal(mkdir(scratch_path(&scratch, "out"), 0755), 0);
+    if (published_setup(state))
+        return -1;
     user = stores_open(scratch.dir, QS_SCOPE_USER);
-    system_store = stores_open(scratch.dir, QS_SCOPE_SYSTEM);
     stores_become(system_store, "{\"tools\": {\"approvalMode\": \"plan\", \"core\": [\"ls\"]}}");
     stores_become(user, "{\"ui\": {\"theme\": \"dark\", \"font\": {\"size\": 10}}, \"gone\": 1}");
-    (void)snprintf(file, sizeof file, "%s", scratch_path(&scratch, "out/settings.json"));
-    target = (struct qs_target){.file = file, .scope = "user"};
-    err = (struct qs_error){0};
+    target.scope = "user";
     return 0;
 }
 
-static int teardown(void **state)
+static int teardown_both(void **state)
 {
-    (void)state;
     qs_store_close(user);
-    qs_store_close(system_store);
-    scratch_remove(&scratch);
-    return 0;
+    return published_teardown(state);
 }
 
 static void publish(void)
@@ -242,7 +229,7 @@ static void a_file_edited_again_meanwhile_is_not_overwritten(void **state)
     assert_true(scratch_holds(file, "{\"again\": true}"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_both, teardown_both)
 
 int main(void)
 {

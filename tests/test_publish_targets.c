@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The register of published files: what is listed and published, and the owner rule. */
-#include "qsettings/publish.h"
 #include "tests/support/as_user.h"
-#include "tests/support/scratch.h"
-#include "tests/support/stores.h"
+#include "tests/support/published.h"
 #include "writer/txn.h"
 
 #include <errno.h>
@@ -18,40 +16,6 @@
 #include <cmocka.h>
 
 #define ALICE 1234
-
-static struct scratch scratch;
-static struct qs_store *system_store;
-static struct qs_error err;
-static char file[SCRATCH_PATH_BYTES];
-static struct qs_target target;
-
-static const char *in(const char *name)
-{
-    return scratch_path(&scratch, name);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    scratch_make(&scratch);
-    assert_int_equal(mkdir(in("out"), 0755), 0);
-    system_store = stores_open(scratch.dir, QS_SCOPE_SYSTEM);
-    stores_set(system_store, "tools.approvalMode", "\"default\"");
-    (void)snprintf(file, sizeof file, "%s", in("out/settings.json"));
-    target = (struct qs_target){.file = file, .scope = "system"};
-    err = (struct qs_error){0};
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    qs_store_close(system_store);
-    scratch_remove(&scratch);
-    return 0;
-}
-
-#define DEFAULT_TEXT "{\n  \"tools\": {\n    \"approvalMode\": \"default\"\n  }\n}\n"
 
 static enum qs_status register_target(void)
 {
@@ -279,7 +243,7 @@ static void an_edited_registered_file_is_reported_by_each_call(void **state)
     assert_true(scratch_holds(file, "{\"mine\": 1}"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, published_setup, published_teardown)
 
 int main(void)
 {

@@ -3,6 +3,7 @@
 #include "store/cleanup.h"
 #include "store/doc.h"
 #include "store/utf8.h"
+#include "tests/support/canonical.h"
 #include "tests/support/gen.h"
 
 #include <setjmp.h>
@@ -52,7 +53,7 @@ static bool leaves_are_in_order(const struct leaves *leaves)
             return false;
     }
     for (size_t i = 0; i < leaves->count; i++)
-        if (!value_is_canonical_leaf(leaves->items[i].value.data, leaves->items[i].value.len))
+        if (!is_canonical_leaf(leaves->items[i].value.data, leaves->items[i].value.len))
             return false;
     return true;
 }

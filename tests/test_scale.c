@@ -2,7 +2,7 @@
 /* Ten thousand generations: reading and writing cost what they cost at a hundred, and every part of care still works.
  */
 #include "store/os.h"
-#include "tests/support/store_fixture.h"
+#include "tests/support/one_store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,16 +15,8 @@
 #define FEW  100u
 #define MANY 10000u
 
-static struct fixture f;
-static struct qs_error err;
 static struct os_calls counting;
 static unsigned long long bytes_read;
-
-static void ok(enum qs_status status)
-{
-    if (status)
-        fail_msg("%s: %s [%s]", qs_status_name(status), err.message, err.path);
-}
 
 static ssize_t counting_pread(int fd, void *buf, size_t len, off_t at)
 {

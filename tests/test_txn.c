@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transactions: what set, unset, apply, lock and commit do to a store, who waits for whom, and what fork changes. */
 #include "store/env.h"
+#include "tests/support/one_store.h"
 #include "tests/support/scratch.h"
-#include "tests/support/store_fixture.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,29 +15,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static struct fixture f;
-static struct qs_error err;
-
-static int set_up(void **state)
-{
-    (void)state;
-    fixture_init(&f, true);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    fixture_release(&f);
-    return 0;
-}
-
-static void ok(enum qs_status status)
-{
-    if (status)
-        fail_msg("%s: %s [%s]", qs_status_name(status), err.message, err.path);
-}
 
 static struct qs_txn *begin(void)
 {
@@ -57,16 +34,6 @@ static struct qs_commit_info commit(struct qs_txn *txn)
 static void set(struct qs_txn *txn, const char *key, const char *json)
 {
     ok(qs_txn_set(txn, key, json, strlen(json), &err));
-}
-
-static void store_is(const char *json)
-{
-    struct qs_snapshot *snapshot = fixture_read(&f);
-    char *text = NULL;
-    ok(qs_snapshot_json(snapshot, NULL, &text, NULL, &err));
-    assert_string_equal(text, json);
-    free(text);
-    qs_snapshot_unref(snapshot);
 }
 
 static void txn_is(struct qs_txn *txn, const char *key, const char *json)

@@ -2,6 +2,7 @@
 /* The value codec: canonical text, numbers, strict decoding, the canonical check; in every locale. */
 #include "store/cleanup.h"
 #include "store/value.h"
+#include "tests/support/canonical.h"
 #include "tests/support/gen.h"
 
 #include <float.h>
@@ -119,7 +120,7 @@ static void check_reals(void)
         assert_true(json_is_real(value));
         double again = json_real_value(value);
         assert_memory_equal(&again, &reals[i].real, sizeof again);
-        assert_true(value_is_canonical_leaf(out.data, out.len));
+        assert_true(is_canonical_leaf(out.data, out.len));
     }
 }
 
@@ -272,72 +273,68 @@ static void depth_is_bounded_both_ways(void **state)
                      "[\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"]");
 }
 
-static void only_canonical_leaves_are_canonical_leaves(void **state)
+static void canonical_text_reads_and_is_written_as_it_was(void **state)
 {
     (void)state;
-    static const char *const good[] = {
-        "null",
-        "true",
-        "false",
-        "0",
-        "-1",
-        "9223372036854775807",
-        "-9223372036854775808",
-        "0.1",
-        "1e22",
-        "-0.0",
-        "\"\"",
-        "\"a\"",
-        "\"\\n\"",
-        "\"\xc3\xa9\"",
-        "{}",
-        "[]",
-        "[1,\"a\",{\"a\":1,\"b\":[{}]}]",
-        "1000000000000000000",
-    };
-    static const char *const bad[] = {
-        "",
-        " 1",
-        "1 ",
-        "-0",
-        "00",
-        "01",
-        "1.00",
-        "1e+22",
-        "1E22",
-        "0.10",
-        "10.0e0",
-        "\"\\u000a\"",
-        "\"\\u0041\"",
-        "\"\\/\"",
-        "\"\n\"",
-        "\"a",
-        "\"\xff\"",
-        "\"\\ud83d\\ude00\"",
-        "{ }",
-        "{\"a\":1}",
-        "[ ]",
-        "[1, 2]",
-        "[1,2",
-        "[{\"b\":1,\"a\":2}]",
-        "[{\"a\":1,\"a\":1}]",
-        "nul",
-        "True",
-        "9223372036854775808",
-        "NaN",
-        "1e400",
-        "\"a\"\"b\"",
-        "[1.0e0]",
-        "\"\\u001F\"",
-        "\"\\u0000\"",
-    };
+    static const char *const good[] = {"null",
+                                       "true",
+                                       "false",
+                                       "0",
+                                       "-1",
+                                       "9223372036854775807",
+                                       "-9223372036854775808",
+                                       "0.1",
+                                       "1e22",
+                                       "-0.0",
+                                       "\"\"",
+                                       "\"a\"",
+                                       "\"\\n\"",
+                                       "\"\xc3\xa9\"",
+                                       "{}",
+                                       "[]",
+                                       "[1,\"a\",{\"a\":1,\"b\":[{}]}]",
+                                       "1000000000000000000"};
+    static const char *const bad[] = {"",
+                                      " 1",
+                                      "1 ",
+                                      "-0",
+                                      "00",
+                                      "01",
+                                      "1.00",
+                                      "1e+22",
+                                      "1E22",
+                                      "0.10",
+                                      "10.0e0",
+                                      "\"\\u000a\"",
+                                      "\"\\u0041\"",
+                                      "\"\\/\"",
+                                      "\"\n\"",
+                                      "\"a",
+                                      "\"\xff\"",
+                                      "\"\\ud83d\\ude00\"",
+                                      "{ }",
+                                      "{\"a\":1}",
+                                      "[ ]",
+                                      "[1, 2]",
+                                      "[1,2",
+                                      "[{\"b\":1,\"a\":2}]",
+                                      "[{\"a\":1,\"a\":1}]",
+                                      "nul",
+                                      "True",
+                                      "9223372036854775808",
+                                      "NaN",
+                                      "1e400",
+                                      "\"a\"\"b\"",
+                                      "[1.0e0]",
+                                      "\"\\u001F\"",
+                                      "\"\\u0000\""};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        if (!value_is_canonical_leaf(good[i], strlen(good[i])))
+        if (!is_canonical_leaf(good[i], strlen(good[i])))
             fail_msg("refused: %s", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (value_is_canonical_leaf(bad[i], strlen(bad[i])))
+        if (is_canonical_leaf(bad[i], strlen(bad[i])))
             fail_msg("accepted: %s", bad[i]);
-    assert_false(value_is_canonical_leaf("1\0", 2));
+    assert_false(is_canonical_leaf("1\0", 2));
 }
 
 static void pretty_text_is_indented_and_sorted(void **state)
@@ -434,7 +431,7 @@ int main(void)
         cmocka_unit_test(refusals_tell_the_place),
         cmocka_unit_test(a_zero_byte_in_the_text_is_refused),
         cmocka_unit_test(depth_is_bounded_both_ways),
-        cmocka_unit_test(only_canonical_leaves_are_canonical_leaves),
+        cmocka_unit_test(canonical_text_reads_and_is_written_as_it_was),
         cmocka_unit_test(pretty_text_is_indented_and_sorted),
         cmocka_unit_test(types_have_names),
         cmocka_unit_test(an_encoder_without_room_says_so),

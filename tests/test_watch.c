@@ -2,8 +2,8 @@
 /* Watching: each generation once and in order, whatever happens to the file; the descriptor wakes; policy changes are
  * told. */
 #include "qsettings/watch.h"
+#include "tests/support/one_store.h"
 #include "tests/support/scratch.h"
-#include "tests/support/store_fixture.h"
 
 #include <poll.h>
 #include <setjmp.h>
@@ -13,29 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct fixture f;
-static struct qs_error err;
-
-static int set_up(void **state)
-{
-    (void)state;
-    fixture_init(&f, true);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    fixture_release(&f);
-    return 0;
-}
-
-static void ok(enum qs_status status)
-{
-    if (status)
-        fail_msg("%s: %s", qs_status_name(status), err.message);
-}
 
 static struct qs_watch *watch_from(uint64_t from)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watching, when things went wrong: what is told after damage, restore, repair, and numbers that went back. */
 #include "qsettings/watch.h"
+#include "tests/support/one_store.h"
 #include "tests/support/scratch.h"
-#include "tests/support/store_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,32 +14,6 @@
 
 #define CLOSED "{\"filesystem\":\"read-only\",\"network\":\"closed\"}"
 #define OPENED "{\"filesystem\":\"workspace-write\",\"network\":\"open\"}"
-
-static struct fixture f;
-static struct qs_error err;
-static char backup_file[128];
-
-static int set_up(void **state)
-{
-    (void)state;
-    fixture_init(&f, true);
-    (void)snprintf(backup_file, sizeof backup_file, "%s/backup", f.root);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    fixture_real_clock();
-    fixture_release(&f);
-    return 0;
-}
-
-static void ok(enum qs_status status)
-{
-    if (status)
-        fail_msg("%s: %s [%s] %s", qs_status_name(status), err.message, err.file, err.advice);
-}
 
 static struct qs_watch *watching(uint64_t from)
 {
@@ -75,7 +49,7 @@ static void a_restore_over_a_ruined_store_is_told_with_the_policy_it_brought_bac
 {
     (void)state;
     fixture_set(&f, "tools.executionSandbox", CLOSED); /* 2 */
-    ok(qs_store_backup(f.store, backup_file, false, &err));
+    ok(qs_store_backup(f.store, f.backup, false, &err));
     for (int i = 0; i < 5; i++)
         fixture_set(&f, "a", i % 2 ? "1" : "2");
     fixture_set(&f, "tools.executionSandbox", OPENED); /* 8 */
@@ -85,7 +59,7 @@ static void a_restore_over_a_ruined_store_is_told_with_the_policy_it_brought_bac
     struct qs_watch_event event;
     assert_int_equal(qs_watch_next(watch, &event, &err), QS_DAMAGED);
     struct qs_commit_info info;
-    ok(qs_store_restore(f.store, backup_file, 0, &info, &err));
+    ok(qs_store_restore(f.store, f.backup, 0, &info, &err));
     assert_true(info.generation > 8); /* the metas are gone, but not what they led to: no number comes twice */
     event = next(watch);
     assert_int_equal(event.generation, info.generation);
@@ -129,11 +103,11 @@ static void a_restore_that_keeps_the_policy_does_not_say_that_it_changed(void **
     fixture_set(&f, "tools.executionSandbox", CLOSED);
     fixture_set(&f, "a", "1");
     fixture_set(&f, "a", "2");
-    ok(qs_store_backup(f.store, backup_file, false, &err));
+    ok(qs_store_backup(f.store, f.backup, false, &err));
     struct qs_watch *watch = watching(0);
     ruin_metas();
     fixture_fake_clock();
-    ok(qs_store_restore(f.store, backup_file, 0, NULL, &err));
+    ok(qs_store_restore(f.store, f.backup, 0, NULL, &err));
     assert_false(next(watch).policy_changed);
     qs_watch_close(watch);
 }

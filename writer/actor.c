@@ -5,6 +5,7 @@
 #include "store/cleanup.h"
 #include "store/key.h"
 #include "store/os.h"
+#include "store/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -27,7 +27,7 @@ static size_t history_entries(const struct build *build)
     return count;
 }
 
-static void add_chunks(struct op_list *list, const struct record_chunks *chunks)
+static void add_chunks(struct op_list *list, const struct journal_chunks *chunks)
 {
     for (size_t i = 0; i < chunks->count; i++)
         list->ops[list->count++] = (struct env_op){DB_HISTORY, chunks->items[i].key, chunks->items[i].value};
@@ -62,7 +62,7 @@ static enum qs_status list_ops(const struct build *build, struct op_list *list, 
     list->ops = malloc((count + 1) * sizeof *list->ops);
     list->keys = malloc((history + 1) * sizeof *list->keys);
     if (!list->ops || !list->keys)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     if (build->history)
         add_kept_history(list, build);
     for (size_t i = 0; i < build->rewritten_count; i++)

@@ -9,17 +9,17 @@
 #define WRITER_BUILD_H
 
 #include "store/history.h"
-#include "writer/record_build.h"
+#include "writer/journal_build.h"
 #include "writer/txn.h"
 
 struct build {
-    struct record record;                  /* counts, txn_id and history_count are set by build_file */
-    const struct entry_list *areas;        /* AREA_COUNT of them, borrowed */
-    const struct qs_history *history;      /* records to keep, borrowed; NULL: none */
-    size_t history_count;                  /* how many of them, from the oldest */
-    const struct record_chunks *rewritten; /* instead of history: these records, borrowed */
+    struct record record;                   /* counts, txn_id and history_count are set by build_file */
+    const struct entry_list *areas;         /* AREA_COUNT of them, borrowed */
+    const struct qs_history *history;       /* records to keep, borrowed; NULL: none */
+    size_t history_count;                   /* how many of them, from the oldest */
+    const struct journal_chunks *rewritten; /* instead of history: these records, borrowed */
     size_t rewritten_count;
-    const struct record_chunks *newest; /* one record more, borrowed; NULL: none */
+    const struct journal_chunks *newest; /* one record more, borrowed; NULL: none */
 };
 
 /* Writes a store into the empty file at fd and flushes it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compact, backup, restore: a new file from the verified snapshot and its history. */
+/* fsck, compact, backup; and reading all of a store, with which every command that rebuilds one begins. */
 #include "qsettings/care.h"
 
 #include "store/cleanup.h"
@@ -172,7 +172,7 @@ enum qs_status qs_store_backup(struct qs_store *store, const char *file, bool re
     const char *name = slash ? slash + 1 : file;
     AUTO_FREE char *dir = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
     if (!dir)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     if (!name[0])
         return error_set(err, QS_USAGE, "%s names a directory", file);
     AUTO_FD int dir_fd = os_open_at(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, 0);

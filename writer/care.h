@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands that rebuild a store share. */
+/* What fsck and the commands that rebuild a store share. */
 #ifndef WRITER_CARE_H
 #define WRITER_CARE_H
 
@@ -15,9 +15,5 @@ enum qs_status care_begin(struct qs_store *store, unsigned wait_ms, struct hold 
 
 /* The highest generation that any whole meta record in the file names, reachable or not; 0: none is left. */
 uint64_t care_newest_named(int fd, enum qs_scope scope);
-
-/* The changes that lead from one content to another, settings, locks and targets; heap memory of the caller. */
-enum qs_status care_diff(const struct qs_snapshot *from, const struct qs_snapshot *to, struct qs_change **ret_changes,
-                         size_t *ret_count, struct qs_error *err) QS_MUST_USE;
 
 #endif

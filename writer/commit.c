@@ -6,7 +6,7 @@
 #include "store/key.h"
 #include "store/schema.h"
 #include "writer/actor.h"
-#include "writer/record_build.h"
+#include "writer/journal_build.h"
 #include "writer/txn.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ enum qs_status qs_txn_changes(struct qs_txn *txn, size_t *ret_count, struct qs_e
             most += txn->areas[area].count;
         struct qs_change *changes = realloc(txn->changes, most * sizeof *changes);
         if (!changes)
-            return error_set(err, QS_IO, "no memory");
+            return error_memory(err);
         txn->changes = changes;
         list_changes(txn);
     }
@@ -75,7 +75,7 @@ struct commit {
     struct qs_txn *txn;
     struct entry_list content[AREA_COUNT];
     struct record record;
-    struct record_chunks chunks;
+    struct journal_chunks chunks;
     struct env_op *ops;
     size_t op_count;
 };
@@ -84,7 +84,7 @@ static void commit_release(struct commit *c)
 {
     for (int i = 0; i < AREA_COUNT; i++)
         free(c->content[i].items);
-    record_chunks_release(&c->chunks);
+    journal_chunks_release(&c->chunks);
     free(c->ops);
 }
 
@@ -126,8 +126,8 @@ static enum qs_status make_record(struct commit *c, const struct qs_commit_optio
     for (int i = 0; i < AREA_COUNT; i++)
         c->record.counts[i] = c->content[i].count;
     content_digest(c);
-    return record_build(&c->record, base->newest_history, c->txn->action, &actor, options->message, c->txn->changes,
-                        c->txn->change_count, &c->chunks, err);
+    return journal_build(&c->record, base->newest_history, c->txn->action, &actor, options->message, c->txn->changes,
+                         c->txn->change_count, &c->chunks, err);
 }
 
 static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[RECORD_BYTES], struct qs_error *err)
@@ -135,7 +135,7 @@ static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[RECORD_BYT
     static const enum store_db area_dbs[AREA_COUNT] = {DB_SETTINGS, DB_LOCKS, DB_TARGETS};
     c->ops = malloc((c->chunks.count + c->txn->change_count + 1) * sizeof *c->ops);
     if (!c->ops)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     for (size_t i = 0; i < c->chunks.count; i++)
         c->ops[c->op_count++] = (struct env_op){DB_HISTORY, c->chunks.items[i].key, c->chunks.items[i].value};
     for (size_t i = 0; i < c->txn->change_count; i++) {

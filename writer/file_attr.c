@@ -150,14 +150,13 @@ static mode_t current_umask(void)
 
 /* linux/posix_acl_xattr.h: a 32-bit version, then entries of tag and permissions (16 bits each) and id (32 bits), all
  * little-endian. */
-#define ACL_VERSION     2u
-#define ACL_HEADER      4u
-#define ACL_ENTRY       8u
-#define ACL_USER_OBJ    0x01u
-#define ACL_GROUP_OBJ   0x04u
-#define ACL_MASK        0x10u
-#define ACL_OTHER       0x20u
-#define ACL_MAX_ENTRIES ((ATTR_VALUE_MAX - ACL_HEADER) / ACL_ENTRY)
+#define ACL_VERSION   2u
+#define ACL_HEADER    4u
+#define ACL_ENTRY     8u
+#define ACL_USER_OBJ  0x01u
+#define ACL_GROUP_OBJ 0x04u
+#define ACL_MASK      0x10u
+#define ACL_OTHER     0x20u
 
 /* Takes from the ACL what mode does not have; with a mask entry that one stands for the group, as in acl(5). */
 static bool narrow_acl(uint8_t *acl, size_t len, mode_t mode)

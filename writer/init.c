@@ -95,7 +95,7 @@ static void remove_leftovers(int lock_fd)
 }
 
 static enum qs_status first_record(const struct qs_store *store, const struct qs_init_options *options,
-                                   struct build *build, struct record_chunks *chunks, struct qs_error *err)
+                                   struct build *build, struct journal_chunks *chunks, struct qs_error *err)
 {
     static const uint8_t none[QS_DIGEST_BYTES];
     struct actor actor;
@@ -112,8 +112,8 @@ static enum qs_status first_record(const struct qs_store *store, const struct qs
     enum qs_status status = os_random(build->record.store_id, QS_STORE_ID_BYTES, err);
     record_content_digest(build->areas, build->record.content);
     if (!status)
-        status = record_build(&build->record, none, JOURNAL_INIT, &actor, options->message, &change,
-                              options->require_policy ? 1 : 0, chunks, err);
+        status = journal_build(&build->record, none, JOURNAL_INIT, &actor, options->message, &change,
+                               options->require_policy ? 1 : 0, chunks, err);
     build->newest = chunks;
     return status;
 }
@@ -123,7 +123,7 @@ static enum qs_status fill_temp(const struct qs_store *store, int temp_fd, const
 {
     const struct entry_list areas[AREA_COUNT] = {0};
     struct build build = {.areas = areas};
-    struct record_chunks chunks = {0};
+    struct journal_chunks chunks = {0};
     enum qs_status status = first_record(store, options, &build, &chunks, err);
     AUTO_FD int data_fd = -1;
     AUTO_FD int lock_fd = -1;
@@ -138,7 +138,7 @@ static enum qs_status fill_temp(const struct qs_store *store, int temp_fd, const
     if (!status && (qs_os->fchmod(lock_fd, 0600) || qs_os->fchmod(data_fd, place_data_mode(&store->place)) ||
                     os_fsync(lock_fd) || os_fsync(data_fd)))
         status = error_sys(err, QS_IO, errno, "the new store cannot be made durable");
-    record_chunks_release(&chunks);
+    journal_chunks_release(&chunks);
     return status;
 }
 

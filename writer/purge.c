@@ -13,7 +13,7 @@
 struct purge {
     struct qs_history *history;
     struct qs_key key;
-    struct record_chunks *records; /* one per history record, rewritten */
+    struct journal_chunks *records; /* one per history record, rewritten */
     size_t record_count;
     struct entry_list kept; /* settings without the key */
     struct qs_change *gone;
@@ -24,7 +24,7 @@ struct purge {
 static void purge_release(struct purge *p)
 {
     for (size_t i = 0; i < p->record_count; i++)
-        record_chunks_release(&p->records[i]);
+        journal_chunks_release(&p->records[i]);
     free(p->records);
     free(p->kept.items);
     free(p->gone);
@@ -46,7 +46,7 @@ static enum qs_status rewrite_record(struct purge *p, size_t index, struct qs_er
     if (!status)
         status = journal_encode(record, &bytes, err);
     if (!status)
-        status = record_cut(record->facts.generation, &bytes, &p->records[p->record_count], err);
+        status = journal_cut(record->facts.generation, &bytes, &p->records[p->record_count], err);
     if (!status)
         p->record_count++;
     buf_release(&bytes);
@@ -59,7 +59,7 @@ static enum qs_status split_settings(struct purge *p, struct qs_error *err)
     p->kept.items = malloc((all->count + 1) * sizeof *p->kept.items);
     p->gone = malloc((all->count + 1) * sizeof *p->gone);
     if (!p->kept.items || !p->gone)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     for (size_t i = 0; i < all->count; i++) {
         const struct leaf *leaf = &all->items[i];
         if (!key_covers(p->key.bytes, p->key.len, leaf->key.data, leaf->key.len)) {
@@ -78,7 +78,7 @@ static enum qs_status build_purged(struct qs_store *store, struct hold *hold, st
 {
     const struct qs_snapshot *base = p->history->snapshot;
     const struct entry_list areas[AREA_COUNT] = {p->kept, base->areas[AREA_LOCKS], base->areas[AREA_TARGETS]};
-    struct record_chunks newest = {0};
+    struct journal_chunks newest = {0};
     struct actor actor;
     actor_now(NULL, &actor);
     struct build build = {.record = base->record,
@@ -90,8 +90,8 @@ static enum qs_status build_purged(struct qs_store *store, struct hold *hold, st
     build.record.time_s = actor.time_s;
     build.record.time_ns = actor.time_ns;
     record_content_digest(areas, build.record.content);
-    enum qs_status status = record_build(&build.record, base->record.newest_history, JOURNAL_PURGE, &actor, message,
-                                         p->gone, p->gone_count, &newest, err);
+    enum qs_status status = journal_build(&build.record, base->record.newest_history, JOURNAL_PURGE, &actor, message,
+                                          p->gone, p->gone_count, &newest, err);
     if (!status)
         status = build_replace(&store->place, hold, &build, NULL, err);
     if (!status && ret_info) {
@@ -100,7 +100,7 @@ static enum qs_status build_purged(struct qs_store *store, struct hold *hold, st
                                             .change_count = p->gone_count};
         memcpy(ret_info->digest, build.record.content, QS_DIGEST_BYTES);
     }
-    record_chunks_release(&newest);
+    journal_chunks_release(&newest);
     return status;
 }
 
@@ -115,7 +115,7 @@ enum qs_status qs_store_purge(struct qs_store *store, const char *key, const cha
     if (!status) {
         p.records = calloc(qs_history_count(p.history) + 1, sizeof *p.records);
         if (!p.records)
-            status = error_set(err, QS_IO, "no memory");
+            status = error_memory(err);
     }
     for (size_t i = 0; !status && i < qs_history_count(p.history); i++)
         status = rewrite_record(&p, i, err);

@@ -100,7 +100,7 @@ static void name_aside(char *name, size_t size)
 static enum qs_status build_repaired(struct qs_store *store, struct hold *hold, const struct candidate *c,
                                      struct qs_repair_report *report, struct qs_error *err)
 {
-    struct record_chunks newest = {0};
+    struct journal_chunks newest = {0};
     struct actor actor;
     char message[80];
     const struct qs_snapshot *content = c->history->snapshot;
@@ -117,12 +117,12 @@ static enum qs_status build_repaired(struct qs_store *store, struct hold *hold, 
     build.record.time_ns = actor.time_ns;
     name_aside(report->kept_aside, sizeof report->kept_aside);
     enum qs_status status =
-        record_build(&build.record, c->last_digest, JOURNAL_REPAIR, &actor, message, NULL, 0, &newest, err);
+        journal_build(&build.record, c->last_digest, JOURNAL_REPAIR, &actor, message, NULL, 0, &newest, err);
     if (!status)
         status = build_replace(&store->place, hold, &build, report->kept_aside, err);
     if (!status)
         report->new_generation = build.record.generation;
-    record_chunks_release(&newest);
+    journal_chunks_release(&newest);
     return status;
 }
 

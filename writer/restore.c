@@ -44,8 +44,9 @@ static void diff_area(int area, const struct entry_list *from, const struct entr
     }
 }
 
-enum qs_status care_diff(const struct qs_snapshot *from, const struct qs_snapshot *to, struct qs_change **ret_changes,
-                         size_t *ret_count, struct qs_error *err)
+/* The changes that lead from one content to another, settings, locks and targets; heap memory of the caller. */
+static enum qs_status diff_contents(const struct qs_snapshot *from, const struct qs_snapshot *to,
+                                    struct qs_change **ret_changes, size_t *ret_count, struct qs_error *err)
 {
     size_t most = 1;
     size_t count = 0;
@@ -53,7 +54,7 @@ enum qs_status care_diff(const struct qs_snapshot *from, const struct qs_snapsho
         most += from->areas[area].count + to->areas[area].count;
     struct qs_change *changes = malloc(most * sizeof *changes);
     if (!changes)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     for (int area = 0; area < AREA_COUNT; area++)
         diff_area(area, &from->areas[area], &to->areas[area], changes, &count);
     bool was = from->record.flags & RECORD_REQUIRE_POLICY;
@@ -92,13 +93,13 @@ static enum qs_status build_restored(struct qs_store *store, struct hold *hold, 
     size_t change_count = 0;
     char message[80];
     struct actor actor;
-    struct record_chunks newest = {0};
+    struct journal_chunks newest = {0};
     struct build build = {.areas = r->backup->snapshot->areas,
                           .history = keep,
                           .history_count = qs_history_count(keep),
                           .newest = &newest,
                           .record = keep->snapshot->record};
-    enum qs_status status = care_diff(keep->snapshot, r->backup->snapshot, &changes, &change_count, err);
+    enum qs_status status = diff_contents(keep->snapshot, r->backup->snapshot, &changes, &change_count, err);
     actor_now(NULL, &actor);
     (void)snprintf(message, sizeof message, "restored from a backup of generation %llu",
                    (unsigned long long)r->backup->snapshot->record.generation);
@@ -108,8 +109,8 @@ static enum qs_status build_restored(struct qs_store *store, struct hold *hold, 
     build.record.flags = r->backup->snapshot->record.flags;
     record_content_digest(build.areas, build.record.content);
     if (!status)
-        status = record_build(&build.record, keep->snapshot->record.newest_history, JOURNAL_RESTORE, &actor, message,
-                              changes, change_count, &newest, err);
+        status = journal_build(&build.record, keep->snapshot->record.newest_history, JOURNAL_RESTORE, &actor, message,
+                               changes, change_count, &newest, err);
     if (!status)
         status = build_replace(&store->place, hold, &build, NULL, err);
     if (!status && ret_info) {
@@ -118,7 +119,7 @@ static enum qs_status build_restored(struct qs_store *store, struct hold *hold, 
                                             .change_count = change_count};
         memcpy(ret_info->digest, build.record.content, QS_DIGEST_BYTES);
     }
-    record_chunks_release(&newest);
+    journal_chunks_release(&newest);
     return status;
 }
 

@@ -17,7 +17,7 @@ enum qs_status qs_txn_begin(struct qs_store *store, unsigned wait_ms, struct qs_
 {
     struct qs_txn *txn = calloc(1, sizeof *txn);
     if (!txn)
-        return error_set(err, QS_IO, "no memory");
+        return error_memory(err);
     txn->hold = HOLD_NONE;
     txn->owner = getpid();
     txn->action = JOURNAL_SET;
@@ -27,7 +27,7 @@ enum qs_status qs_txn_begin(struct qs_store *store, unsigned wait_ms, struct qs_
     txn->place = store->place;
     txn->place.dir = strdup(store->place.dir);
     txn->place.home = store->place.home ? strdup(store->place.home) : NULL;
-    enum qs_status status = txn->place.dir ? QS_OK : error_set(err, QS_IO, "no memory");
+    enum qs_status status = txn->place.dir ? QS_OK : error_memory(err);
     if (!status)
         status = hold_take(&txn->place, wait_ms, &txn->hold, err);
     if (!status)
@@ -121,7 +121,6 @@ enum qs_status qs_txn_get(struct qs_txn *txn, const char *key, char **ret_text, 
     struct qs_key parsed = {0};
     struct entry_list list = {0};
     AUTO(value_release) json_t *value = NULL;
-    struct buf text = {0};
     enum qs_status status = txn_check_open(txn, err);
     if (!status && key)
         status = qs_key_parse(key, &parsed, err);
@@ -134,23 +133,16 @@ enum qs_status qs_txn_get(struct qs_txn *txn, const char *key, char **ret_text, 
     if (!status)
         status = leaves_to_value(list.items, list.count, &parsed, &value, err);
     if (!status)
-        status = value_encode(value, &text, err);
-    if (!status) {
-        char *stolen = buf_steal(&text, ret_len);
-        if (stolen)
-            *ret_text = stolen;
-        else
-            status = error_set(err, QS_IO, "no memory");
-    }
-    buf_release(&text);
+        status = value_encode_text(value, ret_text, ret_len, err);
     free(list.items);
     return status;
 }
 
 /* ---- changes ---- */
 
-enum qs_status txn_remove_subtree(struct qs_txn *txn, enum record_area area, const struct qs_key *key,
-                                  struct qs_error *err)
+/* Removes all of an area at and below key (root or NULL: all). */
+static enum qs_status remove_subtree(struct qs_txn *txn, enum record_area area, const struct qs_key *key,
+                                     struct qs_error *err)
 {
     size_t first = 0;
     size_t end = 0;
@@ -180,7 +172,7 @@ static enum qs_status put_leaf(struct qs_txn *txn, struct qs_bytes key, struct q
     struct qs_key whole = {.len = key.len};
     memcpy(whole.bytes, bytes, key.len);
     if (!status)
-        status = txn_remove_subtree(txn, AREA_SETTINGS, &whole, err);
+        status = remove_subtree(txn, AREA_SETTINGS, &whole, err);
     if (!status)
         status = overlay_put(&txn->areas[AREA_SETTINGS], key, value, err);
     return status;
@@ -205,7 +197,8 @@ static bool is_object_now(const struct qs_txn *txn, struct qs_bytes key)
     return object;
 }
 
-enum qs_status txn_merge(struct qs_txn *txn, const struct leaves *leaves, struct qs_error *err)
+/* Merges leaves: objects deep, the rest replaced. */
+static enum qs_status merge_leaves(struct qs_txn *txn, const struct leaves *leaves, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
     for (size_t i = 0; i < leaves->count && !status; i++) {
@@ -224,7 +217,7 @@ static enum qs_status put_value(struct qs_txn *txn, const struct qs_key *key, co
     if (!status)
         status = leaves_from_value(value, key, NULL, &leaves, err);
     if (!status)
-        status = txn_remove_subtree(txn, AREA_SETTINGS, key, err);
+        status = remove_subtree(txn, AREA_SETTINGS, key, err);
     for (size_t i = 0; i < leaves.count && !status; i++)
         status = put_leaf(txn, leaves.items[i].key, leaves.items[i].value, err);
     leaves_release(&leaves);
@@ -259,7 +252,7 @@ enum qs_status qs_txn_unset(struct qs_txn *txn, const char *key, struct qs_error
     if (!status && list.count == 0)
         status = error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(txn->place.scope));
     if (!status)
-        status = txn_remove_subtree(txn, AREA_SETTINGS, &parsed, err);
+        status = remove_subtree(txn, AREA_SETTINGS, &parsed, err);
     free(list.items);
     if (status)
         error_add_path(err, key);
@@ -281,9 +274,9 @@ enum qs_status qs_txn_apply(struct qs_txn *txn, const char *file_name, const cha
     if (!status)
         status = leaves_from_value(doc_root(doc), NULL, doc, &leaves, err);
     if (!status && replace)
-        status = txn_remove_subtree(txn, AREA_SETTINGS, NULL, err);
+        status = remove_subtree(txn, AREA_SETTINGS, NULL, err);
     if (!status)
-        status = txn_merge(txn, &leaves, err);
+        status = merge_leaves(txn, &leaves, err);
     leaves_release(&leaves);
     return status;
 }
@@ -294,7 +287,7 @@ enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content,
     enum qs_status status = QS_OK;
     for (size_t a = 0; a < sizeof areas / sizeof areas[0] && !status; a++) {
         const struct entry_list *list = &content->areas[areas[a]];
-        status = txn_remove_subtree(txn, areas[a], NULL, err);
+        status = remove_subtree(txn, areas[a], NULL, err);
         for (size_t i = 0; i < list->count && !status; i++)
             status = overlay_put(&txn->areas[areas[a]], list->items[i].key, list->items[i].value, err);
     }

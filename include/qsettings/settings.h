@@ -46,6 +46,7 @@ QS_API size_t qs_settings_warning_count(const struct qs_settings *settings);
 QS_API const char *qs_settings_warning(const struct qs_settings *settings, size_t index);
 
 enum qs_layer_state { QS_LAYER_ABSENT = 0, QS_LAYER_UNSET = 1, QS_LAYER_SET = 2 };
+QS_API const char *qs_layer_state_name(enum qs_layer_state state); /* "absent", "unset", "set" */
 enum qs_reason {
     QS_REASON_NONE = 0,       /* no layer sets it */
     QS_REASON_ONLY = 1,       /* one layer sets it */
@@ -55,6 +56,7 @@ enum qs_reason {
     QS_REASON_OPERATOR = 5,   /* the workspace's value was dropped: operator-only */
     QS_REASON_TIGHTEN = 6,    /* the workspace's value was dropped: it would have widened */
 };
+QS_API const char *qs_reason_name(enum qs_reason reason); /* "none", "only", ..., "operator-only", "tighten-only" */
 struct qs_explain_layer {
     enum qs_layer_state state;
     char *value;         /* canonical JSON, NULL unless SET */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a piece of a test in a child process, as another user or in a mount namespace of its own. */
-#ifndef TESTS_AS_USER_H
-#define TESTS_AS_USER_H
+#ifndef TESTS_SUPPORT_AS_USER_H
+#define TESTS_SUPPORT_AS_USER_H
 
 #include <sys/types.h>
 

@@ -3,8 +3,8 @@
  * Faults below liblmdb: a test that uses this puts itself between LMDB (and the library) and libc's pwrite, write,
  * writev, fdatasync and fsync, as far as they concern regular files. Link with -rdynamic, as the Makefile does.
  */
-#ifndef TESTS_DISK_FAULTS_H
-#define TESTS_DISK_FAULTS_H
+#ifndef TESTS_SUPPORT_DISK_FAULTS_H
+#define TESTS_SUPPORT_DISK_FAULTS_H
 
 #include <stdbool.h>
 

@@ -11,8 +11,8 @@
  *
  * One thread. Each test process has one seam, so runs must not nest.
  */
-#ifndef TESTS_FAULTS_H
-#define TESTS_FAULTS_H
+#ifndef TESTS_SUPPORT_FAULTS_H
+#define TESTS_SUPPORT_FAULTS_H
 
 #include <stdbool.h>
 

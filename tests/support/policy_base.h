@@ -3,8 +3,8 @@
  * The stores that the tables of missing policies spoil, row by row: the system's (required) and the defaults' with a
  * policy, the user's empty.
  */
-#ifndef TESTS_POLICY_BASE_H
-#define TESTS_POLICY_BASE_H
+#ifndef TESTS_SUPPORT_POLICY_BASE_H
+#define TESTS_SUPPORT_POLICY_BASE_H
 
 #include "qsettings/policy.h"
 #include "tests/support/scopes.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores of all scopes below one scratch root, for tests. Every function here ends the test on an error of its own. */
-#ifndef TESTS_SCOPES_H
-#define TESTS_SCOPES_H
+/* Stores of all scopes below one scratch root, named by their scope; tests/support/stores.h has handles. Every function
+ * here ends the test on an error of its own. */
+#ifndef TESTS_SUPPORT_SCOPES_H
+#define TESTS_SUPPORT_SCOPES_H
 
 #include "qsettings/care.h"
 #include "tests/support/scratch.h"
@@ -22,7 +23,6 @@ void scopes_apply(const struct scopes *scopes, enum qs_scope scope, const char *
 /* The same past every check of the schema, as an older or another writer might have left it. */
 void scopes_force(const struct scopes *scopes, enum qs_scope scope, const char *json);
 
-void scopes_unset(const struct scopes *scopes, enum qs_scope scope, const char *key);
 void scopes_lock(const struct scopes *scopes, enum qs_scope scope, const char *key);
 
 /* A path below the scope's store directory ("" for itself); a ring of buffers, see scratch_path. */

@@ -4,6 +4,7 @@
 
 #include "store/os.h"
 #include "tests/support/scratch.h"
+#include "tests/support/stores.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -35,6 +36,7 @@ void fixture_init(struct fixture *f, bool in_memory)
     f->root = joined(base ? base : "/tmp", "/qs-store-XXXXXX");
     assert_non_null(mkdtemp(f->root));
     f->data = joined(f->root, "/system/data.mdb");
+    f->backup = joined(f->root, "/backup");
     must(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f->root}, &f->store, &err), &err);
     must(qs_store_init(f->store, NULL, &err), &err);
 }
@@ -48,17 +50,13 @@ void fixture_release(struct fixture *f)
     scratch_remove(&scratch);
     free(f->root);
     free(f->data);
+    free(f->backup);
     *f = (struct fixture){0};
 }
 
 void fixture_set(struct fixture *f, const char *key, const char *json)
 {
-    struct qs_error err = {0};
-    struct qs_txn *txn = NULL;
-    must(qs_txn_begin(f->store, QS_DEFAULT_WAIT_MS, &txn, &err), &err);
-    must(qs_txn_set(txn, key, json, strlen(json), &err), &err);
-    must(qs_txn_commit(txn, NULL, NULL, &err), &err);
-    qs_txn_free(txn);
+    stores_set(f->store, key, json);
 }
 
 static void fill_once(struct fixture *f)

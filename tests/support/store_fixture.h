@@ -2,8 +2,8 @@
 /*
  * Stores for tests: a scratch root, a store with settings of every shape, and its bytes for damaging.
  */
-#ifndef TESTS_STORE_FIXTURE_H
-#define TESTS_STORE_FIXTURE_H
+#ifndef TESTS_SUPPORT_STORE_FIXTURE_H
+#define TESTS_SUPPORT_STORE_FIXTURE_H
 
 #include "qsettings/care.h"
 #include "store/snapshot.h"
@@ -13,6 +13,7 @@
 struct fixture {
     char *root;             /* a directory of its own */
     char *data;             /* ROOT/system/data.mdb */
+    char *backup;           /* ROOT/backup; nothing is there yet */
     struct qs_store *store; /* the system scope */
 };
 

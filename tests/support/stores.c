@@ -10,15 +10,23 @@ static void must(enum qs_status status, const struct qs_error *err)
 {
     if (status == QS_OK)
         return;
-    (void)fprintf(stderr, "stores: %s: %s\n", qs_status_name(status), err->message);
+    (void)fprintf(stderr, "stores: %s: %s [%s%s] %s\n", qs_status_name(status), err->message, err->file, err->path,
+                  err->advice);
     abort();
+}
+
+struct qs_store *stores_handle(const char *root, enum qs_scope scope)
+{
+    struct qs_error err = {0};
+    struct qs_store *store = NULL;
+    must(qs_store_open(scope, &(struct qs_store_options){.root = root}, &store, &err), &err);
+    return store;
 }
 
 struct qs_store *stores_open(const char *root, enum qs_scope scope)
 {
     struct qs_error err = {0};
-    struct qs_store *store = NULL;
-    must(qs_store_open(scope, &(struct qs_store_options){.root = root}, &store, &err), &err);
+    struct qs_store *store = stores_handle(root, scope);
     enum qs_status status = qs_store_init(store, &(struct qs_init_options){.no_require_store = true}, &err);
     if (status != QS_CONFLICT) /* there already */
         must(status, &err);
@@ -49,20 +57,30 @@ void stores_set(struct qs_store *store, const char *key, const char *json)
     commit(txn);
 }
 
-void stores_unset(struct qs_store *store, const char *key)
+void stores_lock(struct qs_store *store, const char *key)
 {
     struct qs_error err = {0};
     struct qs_txn *txn = begin(store);
-    must(qs_txn_unset(txn, key, &err), &err);
+    must(qs_txn_lock(txn, key, &err), &err);
     commit(txn);
+}
+
+static void apply(struct qs_store *store, const char *json, bool replace)
+{
+    struct qs_error err = {0};
+    struct qs_txn *txn = begin(store);
+    must(qs_txn_apply(txn, "test.json", json, strlen(json), QS_FORMAT_JSON, replace, &err), &err);
+    commit(txn);
+}
+
+void stores_apply(struct qs_store *store, const char *json)
+{
+    apply(store, json, false);
 }
 
 void stores_become(struct qs_store *store, const char *json)
 {
-    struct qs_error err = {0};
-    struct qs_txn *txn = begin(store);
-    must(qs_txn_apply(txn, "test.json", json, strlen(json), QS_FORMAT_JSON, true, &err), &err);
-    commit(txn);
+    apply(store, json, true);
 }
 
 char *stores_get(struct qs_store *store, const char *key)

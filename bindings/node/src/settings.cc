@@ -107,33 +107,11 @@ class read_call : public settings_call
 
 /* ---- explain ---- */
 
-static const char *reason_name(qs_reason reason)
-{
-    switch (reason) {
-    case QS_REASON_NONE:
-        return "none";
-    case QS_REASON_ONLY:
-        return "only";
-    case QS_REASON_PRECEDENCE:
-        return "precedence";
-    case QS_REASON_MERGED:
-        return "merged";
-    case QS_REASON_LOCK:
-        return "lock";
-    case QS_REASON_OPERATOR:
-        return "operator-only";
-    case QS_REASON_TIGHTEN:
-        return "tighten-only";
-    }
-    return "unknown";
-}
-
 static Napi::Object layer_value(Napi::Env env, qs_layer id, const qs_explain_layer &layer)
 {
-    static const char *const states[] = {"absent", "unset", "set"};
     Napi::Object object = Napi::Object::New(env);
     object["layer"] = Napi::String::New(env, qs_layer_name(id));
-    object["state"] = Napi::String::New(env, states[layer.state]);
+    object["state"] = Napi::String::New(env, qs_layer_state_name(layer.state));
     object["value"] = text_or_null(env, layer.value);
     object["store"] = text_or_null(env, layer.store);
     object["generation"] = number_or_null(env, layer.generation);
@@ -174,7 +152,7 @@ class explain_call : public settings_call
         object["winner"] =
             text_or_null(env,
                          explanation.winner < 0 ? nullptr : qs_layer_name(static_cast<qs_layer>(explanation.winner)));
-        object["reason"] = Napi::String::New(env, reason_name(explanation.reason));
+        object["reason"] = Napi::String::New(env, qs_reason_name(explanation.reason));
         object["text"] = Napi::String::New(env, explanation.text);
         object["layers"] = layers;
         return object;

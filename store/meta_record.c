@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The meta record's bytes, and the digest over a store's content. */
-#include "store/record.h"
+#include "store/meta_record.h"
 
 #include "store/buf.h"
 #include "store/digest.h"

@@ -19,8 +19,8 @@
  *     136    32  digest of the newest history record
  *     168    32  BLAKE2b-256 of bytes 0..167
  */
-#ifndef STORE_RECORD_H
-#define STORE_RECORD_H
+#ifndef STORE_META_RECORD_H
+#define STORE_META_RECORD_H
 
 #include "qsettings/store.h"
 #include "store/digest.h"

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making a history record's entries out of a change list. */
-#include "writer/record_build.h"
+#include "writer/journal_build.h"
 
 #include "store/cleanup.h"
 #include "store/error.h"
 #include "store/key.h"
+#include "store/utf8.h"
 
 #include <string.h>
 
-void record_chunks_release(struct record_chunks *chunks)
+void journal_chunks_release(struct journal_chunks *chunks)
 {
     free(chunks->items);
     free(chunks->keys);
     buf_release(&chunks->bytes);
-    *chunks = (struct record_chunks){0};
+    *chunks = (struct journal_chunks){0};
 }
 
-enum qs_status record_cut(uint64_t generation, struct buf *bytes, struct record_chunks *ret_chunks,
-                          struct qs_error *err)
+enum qs_status journal_cut(uint64_t generation, struct buf *bytes, struct journal_chunks *ret_chunks,
+                           struct qs_error *err)
 {
     size_t count = (bytes->len + JOURNAL_CHUNK_BYTES - 1) / JOURNAL_CHUNK_BYTES;
-    struct record_chunks chunks = {.items = calloc(count + 1, sizeof *chunks.items),
-                                   .keys = calloc(count + 1, sizeof *chunks.keys),
-                                   .count = count};
+    struct journal_chunks chunks = {.items = calloc(count + 1, sizeof *chunks.items),
+                                    .keys = calloc(count + 1, sizeof *chunks.keys),
+                                    .count = count};
     if (!chunks.items || !chunks.keys) {
-        record_chunks_release(&chunks);
-        return error_set(err, QS_IO, "no memory");
+        journal_chunks_release(&chunks);
+        return error_memory(err);
     }
     for (size_t i = 0; i < count; i++) {
         size_t at = i * JOURNAL_CHUNK_BYTES;
@@ -54,9 +55,9 @@ static enum qs_status check_message(const char *message, struct qs_error *err)
     return QS_OK;
 }
 
-enum qs_status record_build(struct record *record, const uint8_t previous[QS_DIGEST_BYTES], unsigned action,
-                            const struct actor *actor, const char *message, const struct qs_change *changes,
-                            size_t change_count, struct record_chunks *ret_chunks, struct qs_error *err)
+enum qs_status journal_build(struct record *record, const uint8_t previous[QS_DIGEST_BYTES], unsigned action,
+                             const struct actor *actor, const char *message, const struct qs_change *changes,
+                             size_t change_count, struct journal_chunks *ret_chunks, struct qs_error *err)
 {
     struct journal_record entry = {.action = action};
     struct buf bytes = {0};
@@ -75,7 +76,7 @@ enum qs_status record_build(struct record *record, const uint8_t previous[QS_DIG
     enum qs_status status = check_message(entry.facts.message, err);
     entry.changes = calloc(change_count + 1, sizeof *entry.changes);
     if (!status && !entry.changes)
-        status = error_set(err, QS_IO, "no memory");
+        status = error_memory(err);
     for (size_t i = 0; i < change_count && !status; i++)
         entry.changes[i] = (struct journal_change){.area = changes[i].area,
                                                    .key = changes[i].key,
@@ -86,7 +87,7 @@ enum qs_status record_build(struct record *record, const uint8_t previous[QS_DIG
     if (!status)
         status = journal_encode(&entry, &bytes, err);
     if (!status)
-        status = record_cut(record->generation, &bytes, ret_chunks, err);
+        status = journal_cut(record->generation, &bytes, ret_chunks, err);
     if (!status)
         memcpy(record->newest_history, entry.facts.digest, QS_DIGEST_BYTES);
     buf_release(&bytes);

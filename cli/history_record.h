@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A record of the history, for people and for programs; log, show and watch print the same. */
-#ifndef CLI_RECORD_H
-#define CLI_RECORD_H
+#ifndef CLI_HISTORY_RECORD_H
+#define CLI_HISTORY_RECORD_H
 
 #include "cli/cli.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Printing a record of the history. */
-#include "cli/record.h"
+#include "cli/history_record.h"
 
 #include "store/key.h"
 
