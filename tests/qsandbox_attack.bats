@@ -156,3 +156,43 @@ print(resource.getrlimit(resource.RLIMIT_CORE))'
         [ "$output" = "(1, 1)" ]
     done
 }
+
+@test "a socket as standard input that can reach others is refused" {
+    # What it prints: for each kind of socket the status of a run that has it as standard input.
+    cat >"$base/sockets.py" <<'P'
+import socket, subprocess, sys
+U, I = socket.AF_UNIX, socket.AF_INET
+def run(s):
+    return subprocess.run(sys.argv[1:] + ["--", "true"], stdin=s, stderr=subprocess.DEVNULL).returncode
+listener = socket.socket(I)
+listener.bind(("127.0.0.1", 0)); listener.listen()
+tcp = socket.create_connection(listener.getsockname())
+print(run(socket.socket(U)), run(socket.socket(U, socket.SOCK_DGRAM)), run(socket.socketpair(U, socket.SOCK_DGRAM)[0]),
+      run(tcp), run(listener), run(socket.socket(I, socket.SOCK_DGRAM)),
+      run(socket.socketpair(U)[0]), run(socket.socketpair(U, socket.SOCK_SEQPACKET)[0]))
+P
+    for user in root ann; do
+        sockets() { as $user python3 "$base/sockets.py" "$qsandbox" --root "$base/root" run --workspace "$(ws $user)" --cwd "$(ws $user)"; }
+        policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"none"}'
+        run sockets
+        [ "$output" = "125 125 125 125 125 125 0 0" ]
+        policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"none","unixSockets":"private"}'
+        run sockets
+        [ "$output" = "125 125 125 125 125 125 0 0" ]
+        policy '{"filesystem":"workspace-write","network":"open"}' '{"audit":"off","caches":"none","unixSockets":"open"}'
+        run sockets
+        [ "$output" = "0 0 0 0 0 0 0 0" ]
+    done
+}
+
+@test "what a command puts in the place of its caches is refused, with the remedy" {
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"private"}'
+    for user in root ann; do
+        sandboxed $user -- sh -c 'rm -r "$CARGO_HOME/registry" && ln -s / "$CARGO_HOME/registry"'
+        run sandboxed $user -- true
+        [ "$status" -eq 125 ]
+        [[ $output == *"registry"*"qsandbox caches --clear"* ]]
+        as $user sh -c 'cd "$0" && "$1" --root "$2" caches --clear' "$(ws $user)" "$qsandbox" "$base/root"
+        sandboxed $user -- true
+    done
+}
