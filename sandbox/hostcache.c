@@ -42,16 +42,33 @@ static void fact_of(int fd, char *path, struct path_fact *fact)
                                .mode = st.st_mode};
 }
 
-static enum qs_status open_private(const struct facts_request *request, const struct host_facts *facts,
-                                   const char *name, struct path_fact *fact, struct qs_error *err)
+/* The directory that holds a workspace's private caches. */
+static enum qs_status open_base(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
 {
     const struct state_place place = state_place_of(facts->home.path, request->root, facts->uid);
     char workspace[STATE_WORKSPACE_BYTES], whole[256];
     state_workspace_name(facts->roots[0].place.path, workspace);
-    (void)snprintf(whole, sizeof whole, "caches/%s%s%s", workspace, name ? "/" : "", name ? name : "");
+    (void)snprintf(whole, sizeof whole, "caches/%s", workspace);
     int fd = -1;
     char *path = NULL;
     enum qs_status status = state_open(&place, whole, request->make_caches, &fd, &path, err);
+    if (status == QS_ABSENT)
+        return QS_OK;
+    if (status == QS_OK)
+        fact_of(fd, path, &facts->cache_base);
+    return status;
+}
+
+static enum qs_status open_private(const struct facts_request *request, const struct host_facts *facts,
+                                   const char *name, struct path_fact *fact, struct qs_error *err)
+{
+    const struct path_fact *base = &facts->cache_base;
+    int fd = -1;
+    char *path = NULL;
+    if (base->fd < 0)
+        return QS_OK;
+    enum qs_status status =
+        state_open_below(base->fd, base->path, facts->uid, name, request->make_caches, &fd, &path, err);
     if (status == QS_ABSENT)
         return QS_OK;
     if (status == QS_OK)
@@ -80,7 +97,7 @@ enum qs_status caches_look(const struct facts_request *request, struct host_fact
     facts->caches = calloc(TABLE_COUNT, sizeof *facts->caches);
     if (!facts->caches)
         return error_set(err, QS_IO, "out of memory");
-    enum qs_status status = open_private(request, facts, NULL, &facts->cache_base, err);
+    enum qs_status status = open_base(request, facts, err);
     for (size_t i = 0; i < TABLE_COUNT && status == QS_OK; i++)
         status = look_one(request, facts, i, err);
     return status;

@@ -23,10 +23,13 @@ bool path_within(const char *path, const char *dir)
 
 char *path_join(const char *dir, const char *name)
 {
-    char *joined = NULL;
-    const char *slash = dir[0] == '/' && dir[1] == '\0' ? "" : "/";
-    if (asprintf(&joined, "%s%s%s", dir, slash, name) < 0)
+    size_t dir_len = dir[0] == '/' && dir[1] == '\0' ? 0 : strlen(dir), name_len = strlen(name);
+    char *joined = malloc(dir_len + name_len + 2);
+    if (!joined)
         return NULL;
+    memcpy(joined, dir, dir_len);
+    joined[dir_len] = '/';
+    memcpy(joined + dir_len + 1, name, name_len + 1);
     return joined;
 }
 
@@ -237,18 +240,17 @@ static enum qs_status expand(const char *given, const char *home, char **ret_pat
 /* No "." or ".." and no doubled or final slash: then a path that opens without links is its own resolution. */
 static bool is_plain(const char *path)
 {
-    return !strstr(path, "//") && !strstr(path, "/./") && !strstr(path, "/../") && path[1] != '\0' &&
-           path[strlen(path) - 1] != '/' && path[strlen(path) - 1] != '.';
+    for (const char *at = path; *at; at++)
+        if (at[0] == '/' && (at[1] == '/' || at[1] == '\0' || (at[1] == '.' && (at[2] == '/' || at[2] == '\0')) ||
+                             (at[1] == '.' && at[2] == '.' && (at[3] == '/' || at[3] == '\0'))))
+            return false;
+    return true;
 }
 
-static enum qs_status look(struct path_fact *fact, bool keep_fd, struct qs_error *err)
+/* Apart from look: the pages of its stack are touched by those paths alone that need them. */
+static __attribute__((noinline)) enum qs_status look_by_steps(struct path_fact *fact, bool keep_fd,
+                                                              struct qs_error *err)
 {
-    /* Most paths have no link on the way, and most of those that a policy hides do not exist: one call tells. */
-    int direct = is_plain(fact->given) ? sys_open(AT_FDCWD, fact->given, O_PATH, RESOLVE_NO_SYMLINKS) : -1;
-    if (direct >= 0)
-        return fill(fact, direct, strdup(fact->given), keep_fd, err);
-    if (is_plain(fact->given) && errno == ENOENT)
-        return QS_OK;
     struct walk walk = {.hops = 0};
     (void)snprintf(walk.rest, sizeof walk.rest, "%s", fact->given);
     char segment[NAME_MAX + 2];
@@ -265,6 +267,18 @@ static enum qs_status look(struct path_fact *fact, bool keep_fd, struct qs_error
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "cannot open %s without following links", place);
     return fill(fact, fd, strdup(place), keep_fd, err);
+}
+
+static enum qs_status look(struct path_fact *fact, bool keep_fd, struct qs_error *err)
+{
+    /* Most paths have no link on the way, and most of those that a policy hides do not exist: one call tells. */
+    bool plain = is_plain(fact->given);
+    int direct = plain ? sys_open(AT_FDCWD, fact->given, O_PATH, RESOLVE_NO_SYMLINKS) : -1;
+    if (direct >= 0)
+        return fill(fact, direct, strdup(fact->given), keep_fd, err);
+    if (plain && errno == ENOENT)
+        return QS_OK;
+    return look_by_steps(fact, keep_fd, err);
 }
 
 enum qs_status path_look(const char *given, const char *home, bool keep_fd, struct path_fact *ret_fact,

@@ -14,10 +14,12 @@
 
 void state_workspace_name(const char *workspace, char name[STATE_WORKSPACE_BYTES])
 {
+    static const char hex[] = "0123456789abcdef";
     uint8_t digest[QS_DIGEST_BYTES];
     digest_of(workspace, strlen(workspace), digest);
-    for (size_t i = 0; i < (STATE_WORKSPACE_BYTES - 1) / 2; i++)
-        (void)snprintf(name + 2 * i, 3, "%02x", digest[i]);
+    for (size_t i = 0; i < STATE_WORKSPACE_BYTES - 1; i++)
+        name[i] = hex[i % 2 ? digest[i / 2] & 15 : digest[i / 2] >> 4];
+    name[STATE_WORKSPACE_BYTES - 1] = '\0';
 }
 
 struct state_place state_place_of(const char *home, const char *root, uid_t uid)
@@ -57,6 +59,23 @@ static enum qs_status enter(int *fd, const char *segment, bool make, const char 
     return QS_OK;
 }
 
+/* From fd, which it takes over, down to way, which it cuts; whole is for messages. */
+static enum qs_status descend(int fd, char *way, const char *whole, bool make, uid_t uid, int *ret_fd,
+                              struct qs_error *err)
+{
+    AUTO_FD int at = fd;
+    char *more = NULL;
+    for (char *part = strtok_r(way, "/", &more); part; part = strtok_r(NULL, "/", &more)) {
+        enum qs_status status = enter(&at, part, make, whole, err);
+        if (status != QS_OK)
+            return status;
+    }
+    enum qs_status status = check_own(at, whole, uid, err);
+    if (status == QS_OK)
+        *ret_fd = steal_fd(&at);
+    return status;
+}
+
 enum qs_status state_open(const struct state_place *place, const char *name, bool make, int *ret_fd, char **ret_path,
                           struct qs_error *err)
 {
@@ -71,17 +90,23 @@ enum qs_status state_open(const struct state_place *place, const char *name, boo
         return error_set(err, QS_IO, "out of memory");
     if (fd < 0)
         return error_sys(err, errno == ENOENT ? QS_ABSENT : QS_IO, errno, "cannot open %s", start);
-    char *more = NULL;
-    for (char *part = strtok_r(way, "/", &more); part; part = strtok_r(NULL, "/", &more)) {
-        enum qs_status status = enter(&fd, part, make, whole, err);
-        if (status != QS_OK)
-            return status;
-    }
-    enum qs_status status = check_own(fd, whole, place->uid, err);
-    if (status != QS_OK)
-        return status;
-    *ret_fd = steal_fd(&fd);
-    if (ret_path)
+    enum qs_status status = descend(steal_fd(&fd), way, whole, make, place->uid, ret_fd, err);
+    if (status == QS_OK && ret_path)
         *ret_path = STEAL(whole);
-    return QS_OK;
+    return status;
+}
+
+enum qs_status state_open_below(int dir, const char *dir_path, uid_t uid, const char *name, bool make, int *ret_fd,
+                                char **ret_path, struct qs_error *err)
+{
+    AUTO_FREE char *way = strdup(name), *whole = path_join(dir_path, name);
+    if (!way || !whole)
+        return error_set(err, QS_IO, "out of memory");
+    int fd = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "cannot open %s", dir_path);
+    enum qs_status status = descend(fd, way, whole, make, uid, ret_fd, err);
+    if (status == QS_OK)
+        *ret_path = STEAL(whole);
+    return status;
 }

@@ -30,6 +30,10 @@ struct state_place state_place_of(const char *home, const char *root, uid_t uid)
 enum qs_status state_open(const struct state_place *place, const char *name, bool make, int *ret_fd, char **ret_path,
                           struct qs_error *err) QS_MUST_USE;
 
+/* The same below a directory that state_open gave, dir_path by name. */
+enum qs_status state_open_below(int dir, const char *dir_path, uid_t uid, const char *name, bool make, int *ret_fd,
+                                char **ret_path, struct qs_error *err) QS_MUST_USE;
+
 /* The name under which a workspace's state is kept: hex of a digest of its path. */
 #define STATE_WORKSPACE_BYTES 33
 void state_workspace_name(const char *workspace, char name[STATE_WORKSPACE_BYTES]);
