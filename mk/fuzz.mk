@@ -47,4 +47,4 @@ cover: ## how much of its own files each fuzz target's corpus reaches; at least 
 .PHONY: fuzz-merge
 fuzz-merge: ## put what fuzzing found, as far as it reaches new edges, into the committed corpora
 	@$(MAKE) --no-print-directory KIND=fuzz fuzz-built
-	@bash tools/fuzz-merge.sh build/fuzz $(TARGET)
+	@bash tools/fuzz_merge.sh build/fuzz $(TARGET)

@@ -4,6 +4,7 @@
 LINT_C      := $(LIB_SRC) $(TERMINAL_SRC) $(CLI_SRC) $(SANDBOX_SRC) $(STRESS_SRC)
 LAYOUT_C     = $(shell git ls-files '*.c' '*.h' '*.cc')
 LINT_SH      = $(shell git ls-files '*.sh' '*.postinst' '*.prerm') .ci/run
+LINT_BATS    = $(shell git ls-files '*.bats' '*.bash')
 TIDY_STAMPS := $(patsubst %.c,build/obj/tidy/%.ok,$(LINT_C))
 
 .PHONY: lint
@@ -13,17 +14,25 @@ lint: lint-format lint-sh lint-size lint-tidy ## clang-format, clang-tidy, shell
 lint-format:
 	clang-format --dry-run --Werror $(LAYOUT_C)
 
+# Of the suites only what is an error: a "!" that fails no test above all. SC1087 takes "$$name[" for an array.
 .PHONY: lint-sh
 lint-sh:
 	shellcheck -S warning $(LINT_SH)
+	shellcheck -S error -e SC1087 $(LINT_BATS)
 
-# A file of more than 600 lines, or one without its licence line, is refused.
+# A file of more than 600 lines, one without its licence line, and a function of more than 60 lines are refused (those of
+# tests, fuzz targets, tools and the binding too, which clang-tidy does not see).
 .PHONY: lint-size
 lint-size:
 	@git ls-files '*.c' '*.h' '*.cc' '*.cjs' '*.mjs' '*.ts' ':!*/schema.d.ts' '*.sh' '*.bats' '*.mk' | while read -r f; do \
 	  lines=$$(wc -l < "$$f"); \
 	  [ "$$lines" -le 600 ] || { echo "$$f: $$lines lines"; exit 1; }; \
 	  head -3 "$$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || { echo "$$f: no licence line"; exit 1; }; done
+	@awk 'FNR == 1 { begun = 0 } \
+	  /^\{/ { begun = FNR; name = last } \
+	  /^\}/ { if (begun && FNR - begun > 61) { print FILENAME ": " FNR - begun - 1 " lines: " name; bad = 1 } begun = 0 } \
+	  /^[^ \t]/ { last = $$0 } \
+	  END { exit bad }' $(LAYOUT_C)
 
 .PHONY: lint-tidy
 lint-tidy: $(TIDY_STAMPS)

@@ -45,8 +45,8 @@ names() {
     done
     [ "$count" -gt 0 ]
     # and nothing is left of a target that is gone
-    for name in $(ls fuzz/corpus); do
-        [ -e "fuzz/fuzz_$name.c" ]
+    for name in fuzz/corpus/*; do
+        [ -e "fuzz/fuzz_${name##*/}.c" ]
     done
     for name in $(sed 's/#.*//' fuzz/targets | awk 'NF {print $1}'); do
         [ -e "fuzz/fuzz_$name.c" ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Whole runs of qsandbox, as root and as a plain user: refusals, the file system, git.
+# Whole runs of qsandbox, as root and as a plain user: running and refusing, the file system, git.
 load support/sandbox
 
 # ---- running and refusing ----

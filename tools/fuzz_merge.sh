@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Adds to the committed corpora the smallest inputs among those that fuzzing found which reach edges of the program that
 # the corpus does not reach yet. Counters are left out: how often an edge was taken would keep hundreds of inputs.
-# Usage: tools/fuzz-merge.sh BUILD [NAME...]
+# Usage: tools/fuzz_merge.sh BUILD [NAME...]
 set -eu
 build=$(cd "${1:?build folder}" && pwd)
 shift
