@@ -3,7 +3,6 @@
  * it. */
 #include "cli/cli.h"
 
-#include "store/key.h"
 #include "store/schema.h"
 #include "store/utf8.h"
 

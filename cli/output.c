@@ -2,7 +2,6 @@
 /* Text, JSON and errors of the command line. */
 #include "cli/cli.h"
 
-#include "store/key.h"
 #include "store/os.h"
 #include "store/utf8.h"
 #include "terminal/pager.h"

@@ -6,7 +6,6 @@
  */
 #include "fuzz/fuzz.h"
 #include "store/doc.h"
-#include "store/key.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "qsettings/settings.h"
 #include "store/cleanup.h"
 #include "store/error.h"
-#include "store/key.h"
 #include "store/value.h"
 
 #include <string.h>

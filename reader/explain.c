@@ -6,7 +6,6 @@
 #include "store/cleanup.h"
 #include "store/error.h"
 #include "store/key.h"
-#include "store/snapshot.h"
 
 #include <stdarg.h>
 #include <stdio.h>

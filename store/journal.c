@@ -3,7 +3,6 @@
 #include "store/journal.h"
 
 #include "store/digest.h"
-#include "store/key.h"
 #include "store/os.h"
 #include "store/utf8.h"
 

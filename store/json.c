@@ -7,7 +7,6 @@
 
 #include "store/clocale.h"
 #include "store/error.h"
-#include "store/key.h"
 #include "store/utf8.h"
 
 #include <errno.h>

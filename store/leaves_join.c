@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leaves back to a document. They come sorted, so the objects on the way to the last leaf are all that must be kept
  * open. */
-#include "store/cleanup.h"
 #include "store/doc.h"
 #include "store/error.h"
 #include "store/key.h"

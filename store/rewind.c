@@ -3,7 +3,6 @@
 #include "store/rewind.h"
 
 #include "store/cleanup.h"
-#include "store/key.h"
 #include "store/overlay.h"
 
 #include <string.h>

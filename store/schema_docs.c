@@ -2,7 +2,6 @@
 /* The schema table as documents: as it is, and as a JSON Schema (draft 2020-12, json-schema.org). */
 #include "store/cleanup.h"
 #include "store/error.h"
-#include "store/key.h"
 #include "store/schema_internal.h"
 
 #include <string.h>

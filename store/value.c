@@ -2,12 +2,7 @@
 /* The JSON value codec, inward: text to value, the canonical check, equality. */
 #include "store/value.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
 #include "store/json.h"
-#include "store/key.h"
-#include "store/members.h"
-#include "store/utf8.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include "stress/stress.h"
 
-#include "store/key.h"
 #include "store/utf8.h"
 
 #include <errno.h>

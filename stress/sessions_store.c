@@ -10,8 +10,6 @@
 #include "qsettings/policy.h"
 #include "qsettings/txn.h"
 
-#include "store/cleanup.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Care: init, compact, backup, restore, repair, fsck. */
 #include "store/os.h"
-#include "tests/support/as_user.h"
 #include "tests/support/faults.h"
 #include "tests/support/one_store.h"
 #include "tests/support/scratch.h"

@@ -3,7 +3,6 @@
 #include "reader/merge.h"
 
 #include "store/cleanup.h"
-#include "store/key.h"
 #include "tests/support/gen.h"
 
 #include <setjmp.h>

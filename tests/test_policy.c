@@ -2,7 +2,6 @@
 /* The policy read where it goes well: which scope fixes the policy, which narrow it, what is reported. */
 #include "qsettings/policy.h"
 #include "store/cleanup.h"
-#include "store/error.h"
 #include "tests/support/scopes.h"
 
 #include <setjmp.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schema: the table and its tree, single values, near misses, secrets, values from text, notes, documents. */
 #include "store/cleanup.h"
-#include "store/key.h"
 #include "store/schema_internal.h"
 
 #include <setjmp.h>

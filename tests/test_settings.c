@@ -2,7 +2,6 @@
 /* Effective settings out of stores and a workspace file, their warnings and errors, and explain. */
 #include "qsettings/settings.h"
 #include "store/cleanup.h"
-#include "store/error.h"
 #include "tests/support/scopes.h"
 
 #include <pwd.h>

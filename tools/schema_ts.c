@@ -6,7 +6,6 @@
  * Each object of the schema is an interface named by its path: mcpServers.<name> is McpServersEntry.
  */
 #include "reader/policy_model.h"
-#include "store/cleanup.h"
 #include "store/schema_internal.h"
 
 #include <ctype.h>

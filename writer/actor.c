@@ -3,7 +3,6 @@
 #include "writer/actor.h"
 
 #include "store/cleanup.h"
-#include "store/key.h"
 #include "store/os.h"
 #include "store/utf8.h"
 

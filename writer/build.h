@@ -9,8 +9,8 @@
 #define WRITER_BUILD_H
 
 #include "store/history.h"
+#include "writer/hold.h"
 #include "writer/journal_build.h"
-#include "writer/txn.h"
 
 struct build {
     struct record record;                   /* counts, txn_id and history_count are set by build_file */

@@ -4,7 +4,7 @@
 #define WRITER_CARE_H
 
 #include "store/history.h"
-#include "writer/txn.h"
+#include "writer/hold.h"
 
 /* Reads and verifies all of an open store file that nobody writes now. Errors: as qs_history_check. */
 enum qs_status care_read(int fd, struct qs_history **ret_history, struct qs_error *err) QS_MUST_USE;

@@ -3,7 +3,6 @@
 #include "store/cleanup.h"
 #include "store/env.h"
 #include "store/error.h"
-#include "store/key.h"
 #include "store/schema.h"
 #include "writer/actor.h"
 #include "writer/journal_build.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store opened for writing: place, lock, leftovers, verified base. */
+#include "writer/hold.h"
+
 #include "store/cleanup.h"
 #include "store/error.h"
 #include "store/os.h"
-#include "writer/txn.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,6 @@
 
 #include "store/cleanup.h"
 #include "store/error.h"
-#include "store/key.h"
 #include "store/utf8.h"
 
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "store/cleanup.h"
 #include "store/env.h"
 #include "store/error.h"
-#include "store/key.h"
 #include "store/schema.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a transaction changes beside the settings: locks, flags, publish targets. */
 #include "store/error.h"
-#include "store/key.h"
 #include "writer/txn.h"
 
 static const struct qs_bytes LOCK_VALUE = {"true", 4};

@@ -3,7 +3,6 @@
 #include "tests/support/scopes.h"
 
 #include "store/cleanup.h"
-#include "store/os.h"
 #include "tests/support/stores.h"
 #include "writer/build.h"
 
