@@ -2,6 +2,7 @@
 /* JSON documents: comments, byte order mark, places, and files. YAML documents are test_yaml.c's. */
 #include "store/cleanup.h"
 #include "store/doc.h"
+#include "tests/support/documents.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -46,11 +47,7 @@ static void a_byte_order_mark_is_skipped_once(void **state)
     assert_int_equal(doc_parse("t", "\xef\xbb\xbf\xef\xbb\xbf{}", 8, DOC_JSON, &doc, NULL), QS_INVALID);
 }
 
-static const struct {
-    const char *text;
-    unsigned line, column;
-    const char *path, *says;
-} faults[] = {
+static const struct document_fault faults[] = {
     {"", 1, 1, "", "empty"},
     {" \n\t ", 1, 1, "", "empty"},
     {"// nothing\n", 1, 1, "", "empty"},
@@ -77,16 +74,7 @@ static const struct {
 static void faults_are_told_with_file_line_column_and_path(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        struct doc *doc = NULL;
-        struct qs_error err = {0};
-        enum qs_status status = doc_parse("a/b.json", faults[i].text, strlen(faults[i].text), DOC_JSON, &doc, &err);
-        if (status != QS_INVALID || doc || err.status != status || err.line != faults[i].line ||
-            err.column != faults[i].column || strcmp(err.path, faults[i].path) != 0 ||
-            strcmp(err.file, "a/b.json") != 0 || !strstr(err.message, faults[i].says))
-            fail_msg("%s: %d %u:%u [%s] %s", faults[i].text, status, err.line, err.column, err.path, err.message);
-        assert_int_equal(doc_parse("b", faults[i].text, strlen(faults[i].text), DOC_JSON, &doc, NULL), QS_INVALID);
-    }
+    document_faults_are_told(DOC_JSON, faults, sizeof faults / sizeof *faults);
 }
 
 static void a_value_need_not_be_an_object(void **state)
@@ -118,17 +106,6 @@ static void too_large_a_document_is_refused(void **state)
     assert_int_equal(doc_parse("big", text, len - 1, DOC_JSON, &doc, &err), QS_OK);
 }
 
-static void expect_place(const struct doc *doc, const char *path, bool at_key, unsigned line, unsigned column)
-{
-    struct qs_key key;
-    unsigned got_line = 0, got_column = 0;
-    if (path)
-        assert_int_equal(qs_key_parse(path, &key, NULL), QS_OK);
-    doc_locate(doc, path ? &key : NULL, at_key, &got_line, &got_column);
-    if (got_line != line || got_column != column)
-        fail_msg("%s: %u:%u instead of %u:%u", path ? path : "root", got_line, got_column, line, column);
-}
-
 static void places_of_keys_and_values_are_found(void **state)
 {
     (void)state;
@@ -139,27 +116,27 @@ static void places_of_keys_and_values_are_found(void **state)
                                "  \"b\": {\"a\": {\"x\": 7}}}\n";
     AUTO(doc_release) struct doc *doc = NULL;
     assert_int_equal(doc_parse("t", text, sizeof text - 1, DOC_JSON, &doc, NULL), QS_OK);
-    expect_place(doc, NULL, false, 2, 2);
-    expect_place(doc, "a", true, 2, 3);
-    expect_place(doc, "a", false, 2, 8);
-    expect_place(doc, "a.x", true, 2, 9);
-    expect_place(doc, "a.x", false, 2, 14);
-    expect_place(doc, "a.x.0", false, 2, 15);
-    expect_place(doc, "a.x.1.y", true, 2, 20);
-    expect_place(doc, "a.x.1.y", false, 3, 4);
-    expect_place(doc, "a.x.2", false, 3, 8);
-    expect_place(doc, "a.x.2", true, 3, 8);
-    expect_place(doc, "\"c.d\"", true, 4, 3);
-    expect_place(doc, "\"c.d\"", false, 4, 11);
-    expect_place(doc, "e.1", false, 4, 29);
-    expect_place(doc, "b.a.x", false, 5, 20);
-    expect_place(doc, "b.a.x", true, 5, 15);
+    document_place_is(doc, NULL, false, 2, 2);
+    document_place_is(doc, "a", true, 2, 3);
+    document_place_is(doc, "a", false, 2, 8);
+    document_place_is(doc, "a.x", true, 2, 9);
+    document_place_is(doc, "a.x", false, 2, 14);
+    document_place_is(doc, "a.x.0", false, 2, 15);
+    document_place_is(doc, "a.x.1.y", true, 2, 20);
+    document_place_is(doc, "a.x.1.y", false, 3, 4);
+    document_place_is(doc, "a.x.2", false, 3, 8);
+    document_place_is(doc, "a.x.2", true, 3, 8);
+    document_place_is(doc, "\"c.d\"", true, 4, 3);
+    document_place_is(doc, "\"c.d\"", false, 4, 11);
+    document_place_is(doc, "e.1", false, 4, 29);
+    document_place_is(doc, "b.a.x", false, 5, 20);
+    document_place_is(doc, "b.a.x", true, 5, 15);
     /* What is not there: the nearest that is. */
-    expect_place(doc, "a.x.3", false, 2, 14);
-    expect_place(doc, "a.x.1.z.q", false, 2, 19);
-    expect_place(doc, "x", false, 2, 2);
-    expect_place(doc, "a.y", true, 2, 3);
-    expect_place(doc, "b.x", false, 5, 8);
+    document_place_is(doc, "a.x.3", false, 2, 14);
+    document_place_is(doc, "a.x.1.z.q", false, 2, 19);
+    document_place_is(doc, "x", false, 2, 2);
+    document_place_is(doc, "a.y", true, 2, 3);
+    document_place_is(doc, "b.x", false, 5, 8);
 }
 
 static void blame_adds_file_place_and_path_once(void **state)

@@ -3,6 +3,7 @@
 #include "store/cleanup.h"
 #include "store/doc.h"
 #include "store/yaml.h"
+#include "tests/support/documents.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -148,11 +149,7 @@ static void layout_of_all_kinds_is_read(void **state)
     expect_document("{\"a\":1,\"b\":[true,null]}", "{\"a\":1,\"b\":[true,null]}"); /* JSON is YAML */
 }
 
-static const struct {
-    const char *text;
-    unsigned line, column;
-    const char *path, *says;
-} faults[] = {
+static const struct document_fault faults[] = {
     {"", 1, 1, "", "empty"},
     {"# c\n", 1, 1, "", "empty"},
     {"---\n", 2, 1, "", "object"},
@@ -207,16 +204,7 @@ static const struct {
 static void faults_are_told_with_file_line_column_and_path(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        struct doc *doc = NULL;
-        struct qs_error err = {0};
-        enum qs_status status = doc_parse("a/b.yaml", faults[i].text, strlen(faults[i].text), DOC_YAML, &doc, &err);
-        if (status != QS_INVALID || doc || err.status != status || err.line != faults[i].line ||
-            err.column != faults[i].column || strcmp(err.path, faults[i].path) != 0 ||
-            strcmp(err.file, "a/b.yaml") != 0 || !strstr(err.message, faults[i].says))
-            fail_msg("%s: %d %u:%u [%s] %s", faults[i].text, status, err.line, err.column, err.path, err.message);
-        assert_int_equal(doc_parse("b", faults[i].text, strlen(faults[i].text), DOC_YAML, &doc, NULL), QS_INVALID);
-    }
+    document_faults_are_told(DOC_YAML, faults, sizeof faults / sizeof *faults);
 }
 
 static void a_raw_zero_byte_is_refused(void **state)
@@ -281,16 +269,6 @@ static void depth_is_bounded(void **state)
     assert_int_equal(err.column, 2 * QS_DOCUMENT_MAX_DEPTH + 1);
 }
 
-static void expect_place(const struct doc *doc, const char *path, bool at_key, unsigned line, unsigned column)
-{
-    struct qs_key key;
-    unsigned got_line = 0, got_column = 0;
-    assert_int_equal(qs_key_parse(path, &key, NULL), QS_OK);
-    doc_locate(doc, &key, at_key, &got_line, &got_column);
-    if (got_line != line || got_column != column)
-        fail_msg("%s: %u:%u instead of %u:%u", path, got_line, got_column, line, column);
-}
-
 static void places_of_keys_and_values_are_found(void **state)
 {
     (void)state;
@@ -303,16 +281,16 @@ static void places_of_keys_and_values_are_found(void **state)
                                "\"b\": 7\n";
     AUTO(doc_release) struct doc *doc = NULL;
     assert_int_equal(doc_parse("t", text, sizeof text - 1, DOC_YAML, &doc, NULL), QS_OK);
-    expect_place(doc, "a", true, 2, 1);
-    expect_place(doc, "a", false, 3, 3);
-    expect_place(doc, "a.x.0", false, 4, 5);
-    expect_place(doc, "a.x.1", false, 5, 5);
-    expect_place(doc, "a.x.1.y", false, 5, 8);
-    expect_place(doc, "a.x.1.z.q", true, 6, 16);
-    expect_place(doc, "a.x.1.z.q.1", false, 6, 23);
-    expect_place(doc, "b", false, 7, 6);
-    expect_place(doc, "b.none", false, 7, 6);
-    expect_place(doc, "none", true, 2, 1);
+    document_place_is(doc, "a", true, 2, 1);
+    document_place_is(doc, "a", false, 3, 3);
+    document_place_is(doc, "a.x.0", false, 4, 5);
+    document_place_is(doc, "a.x.1", false, 5, 5);
+    document_place_is(doc, "a.x.1.y", false, 5, 8);
+    document_place_is(doc, "a.x.1.z.q", true, 6, 16);
+    document_place_is(doc, "a.x.1.z.q.1", false, 6, 23);
+    document_place_is(doc, "b", false, 7, 6);
+    document_place_is(doc, "b.none", false, 7, 6);
+    document_place_is(doc, "none", true, 2, 1);
 }
 
 static void expect_yaml(const char *json, const char *yaml)
