@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copying a tree by descriptor. */
+/* Filling a private cache from the tree of the host that it stands in for. */
 #include "sandbox/cacheseed.h"
 
 #include "sandbox/sys.h"
