@@ -102,9 +102,10 @@ enum qs_status context_open_run(const struct options *options,
     if (guessed)
         opened(opened_context, &early);
     enum qs_status status = open_policy(options, ret_context, err);
-    if (status == QS_OK && guessed && host_facts_early_serve(&ret_context->policy, options->read_only)) {
+    const struct qs_policy *policy = &ret_context->policy;
+    if (status == QS_OK && guessed && host_facts_early_hold(policy, options->read_only))
         request.early = &early;
-    } else {
+    if (!request.early || !host_facts_early_serve(policy, options->read_only)) {
         request.opened = opened; /* once more, and with the right ones */
         request.context = opened_context;
     }

@@ -146,11 +146,10 @@ static char *absolute(const char *path)
     return path ? path_join(here, path) : STEAL(here);
 }
 
-static enum qs_status look_roots(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+static enum qs_status look_workspace(const struct facts_request *request, struct host_facts *facts,
+                                     struct qs_error *err)
 {
-    const struct qs_list *listed = &request->policy->writable_roots;
-    bool writable = request->policy->filesystem == QS_FS_WORKSPACE_WRITE;
-    facts->roots = calloc(1 + listed->count, sizeof *facts->roots);
+    facts->roots = calloc(1, sizeof *facts->roots);
     AUTO_FREE char *workspace = absolute(request->workspace);
     if (!facts->roots)
         return no_memory(err);
@@ -159,7 +158,21 @@ static enum qs_status look_roots(const struct facts_request *request, struct hos
     enum qs_status status = look_root(request, facts, workspace, err);
     if (status != QS_OK && facts->roots[0].place.kind != PATH_DIR && status == QS_INVALID)
         return error_set(err, QS_USAGE, "the workspace %s is not a directory that can be reached", workspace);
-    for (size_t i = 0; i < listed->count && status == QS_OK && writable; i++)
+    return status;
+}
+
+static enum qs_status look_listed_roots(const struct facts_request *request, struct host_facts *facts,
+                                        struct qs_error *err)
+{
+    const struct qs_list *listed = &request->policy->writable_roots;
+    enum qs_status status = QS_OK;
+    if (request->policy->filesystem != QS_FS_WORKSPACE_WRITE || listed->count == 0)
+        return QS_OK;
+    struct root_fact *grown = reallocarray(facts->roots, 1 + listed->count, sizeof *grown);
+    if (!grown)
+        return no_memory(err);
+    facts->roots = grown;
+    for (size_t i = 0; i < listed->count && status == QS_OK; i++)
         status = look_root(request, facts, listed->items[i], err);
     return status;
 }
@@ -255,30 +268,39 @@ static enum qs_status look_group(const struct facts_request *request, struct hos
     return QS_OK;
 }
 
-/* What is kept open for bubblewrap's start. */
-static enum qs_status collect_open(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+/* What is kept open for bubblewrap's start, first what every policy has. */
+static enum qs_status open_common(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
 {
     const struct qs_policy *policy = request->policy;
     enum qs_status status = look_user(request, facts, err);
     if (status == QS_OK)
         status = look_self(facts, err);
     if (status == QS_OK)
-        status = look_roots(request, facts, err);
+        status = look_workspace(request, facts, err);
+    if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE && policy->caches == QS_CACHES_PRIVATE)
+        status = caches_look(request, facts, err);
+    return status;
+}
+
+static enum qs_status open_listed(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    const struct qs_policy *policy = request->policy;
+    enum qs_status status = look_listed_roots(request, facts, err);
     if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
         status = look_list(&policy->sockets, facts, true, NULL, &facts->sockets, err);
     if (status == QS_OK)
         status = look_list(&policy->devices, facts, true, NULL, &facts->devices, err);
-    if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE && policy->caches == QS_CACHES_PRIVATE)
-        status = caches_look(request, facts, err);
+    if (status == QS_OK)
+        status = look_group(request, facts, err);
     return status;
 }
 
 static enum qs_status collect(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
 {
     const struct qs_policy *policy = request->policy;
-    enum qs_status status = request->early ? QS_OK : collect_open(request, facts, err);
+    enum qs_status status = request->early ? QS_OK : open_common(request, facts, err);
     if (status == QS_OK)
-        status = look_group(request, facts, err);
+        status = open_listed(request, facts, err);
     if (status == QS_OK && request->opened)
         request->opened(request->context, facts);
     if (status == QS_OK)
@@ -311,7 +333,7 @@ bool host_facts_early(const struct facts_request *request, bool read_only, struc
     struct host_facts facts = HOST_FACTS_NONE;
     guess.policy = &policy;
     guess.make_caches = false; /* a refusal leaves nothing behind */
-    bool good = collect_open(&guess, &facts, NULL) == QS_OK;
+    bool good = open_common(&guess, &facts, NULL) == QS_OK;
     for (size_t i = 0; i < facts.cache_count && good; i++)
         good = facts.caches[i].source.fd >= 0; /* else they are to be made first */
     if (good)
@@ -321,12 +343,16 @@ bool host_facts_early(const struct facts_request *request, bool read_only, struc
     return good;
 }
 
-bool host_facts_early_serve(const struct qs_policy *policy, bool read_only)
+bool host_facts_early_hold(const struct qs_policy *policy, bool read_only)
 {
     const struct qs_policy guess = guessed(read_only);
-    return policy->filesystem == guess.filesystem && (read_only || policy->caches == guess.caches) &&
-           (read_only || policy->writable_roots.count == 0) && policy->devices.count == 0 &&
-           (policy->unix_sockets != QS_UNIX_PRIVATE || policy->sockets.count == 0);
+    return policy->filesystem == guess.filesystem && (read_only || policy->caches == guess.caches);
+}
+
+bool host_facts_early_serve(const struct qs_policy *policy, bool read_only)
+{
+    return host_facts_early_hold(policy, read_only) && (read_only || policy->writable_roots.count == 0) &&
+           policy->devices.count == 0 && (policy->unix_sockets != QS_UNIX_PRIVATE || policy->sockets.count == 0);
 }
 
 enum qs_status host_facts_collect(const struct facts_request *request, struct host_facts *ret_facts,

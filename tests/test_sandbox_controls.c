@@ -377,9 +377,11 @@ static void only_a_policy_that_adds_no_paths_is_served_by_what_was_opened_before
     other = plain;
     other.caches = QS_CACHES_NONE;
     assert_false(host_facts_early_serve(&other, false));
+    assert_false(host_facts_early_hold(&other, false));
     other = plain;
     other.writable_roots = one;
     assert_false(host_facts_early_serve(&other, false));
+    assert_true(host_facts_early_hold(&other, false)); /* and the root is added */
     other = plain;
     other.devices = one;
     assert_false(host_facts_early_serve(&other, false));
