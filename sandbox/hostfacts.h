@@ -30,6 +30,7 @@ struct git_fact {
     bool no_logs;               /* linked worktree: the common directory has no logs, so git must not write any */
     struct path_fact common;    /* linked worktree: the common directory, kept open */
     char *gitdir;               /* linked worktree: its own git directory */
+    char *inside;               /* a git directory, or the common one, that lies in the root and is guarded; NULL */
     char *detail;               /* CHECKOUT_ELSEWHERE: why, in words */
 };
 

@@ -47,6 +47,7 @@ void git_fact_release(struct git_fact *git)
     path_facts_release(&git->absent);
     path_facts_release(&git->writable);
     free(git->gitdir);
+    free(git->inside);
     free(git->detail);
     *git = (struct git_fact){.dot_git.fd = -1, .common.fd = -1};
 }
@@ -242,37 +243,30 @@ static enum qs_status guard_worktrees(struct git_fact *git, const char *top, con
     return status;
 }
 
-static enum qs_status look_normal(const struct path_fact *root, struct git_fact *git, struct qs_error *err)
+/* All that redirects git in the git directory dir, which lies in the writable top or is it. */
+static enum qs_status guard_gitdir(const struct path_fact *root, struct git_fact *git, const char *top, const char *dir,
+                                   struct qs_error *err)
 {
     static const char *const own[] = {"hooks", "config", "config.worktree", "commondir", "gitdir", NULL};
-    const char *dir = git->dot_git.path;
     AUTO_FREE char *modules = path_join(dir, "modules");
     AUTO_FREE char *worktrees = path_join(dir, "worktrees");
     if (!modules || !worktrees)
         return error_set(err, QS_IO, "out of memory");
-    git->checkout = CHECKOUT_NORMAL;
-    enum qs_status status = guard_names(git, dir, dir, own, err);
+    enum qs_status status = guard_names(git, top, dir, own, err);
     if (status == QS_OK)
-        status = guard_modules(git, root->path, dir, modules, GIT_MODULES_MAX_DEPTH, err);
+        status = guard_modules(git, root->path, top, modules, GIT_MODULES_MAX_DEPTH, err);
     if (status == QS_OK)
-        status = guard_worktrees(git, dir, worktrees, err);
+        status = guard_worktrees(git, top, worktrees, err);
     return status == QS_OK ? guard_configs(git, dir, root->path, root->path, err) : status;
 }
 
 /* git takes a directory for a repository when it has these three. */
 static enum qs_status look_bare(const struct path_fact *root, struct git_fact *git, struct qs_error *err)
 {
-    static const char *const own[] = {"hooks", "config", "config.worktree", "commondir", NULL};
-    AUTO_FREE char *worktrees = path_join(root->path, "worktrees");
     if (!exists(root->path, "HEAD") || !exists(root->path, "objects") || !exists(root->path, "refs"))
         return QS_OK;
-    if (!worktrees)
-        return error_set(err, QS_IO, "out of memory");
     git->checkout = CHECKOUT_BARE;
-    enum qs_status status = guard_names(git, root->path, root->path, own, err);
-    if (status == QS_OK)
-        status = guard_worktrees(git, root->path, worktrees, err);
-    return status == QS_OK ? guard_configs(git, root->path, root->path, root->path, err) : status;
+    return guard_gitdir(root, git, root->path, root->path, err);
 }
 
 /* ---- linked worktrees ---- */
@@ -366,6 +360,27 @@ static enum qs_status grant_worktree(struct git_fact *git, const char *root, con
     return status == QS_OK ? guard_modules(git, root, gitdir, modules, GIT_MODULES_MAX_DEPTH, err) : status;
 }
 
+/* What the .git file leads to redirects git here, too. It may lie in the workspace (git init --separate-git-dir; a bare
+ * repository beside its worktrees) or in another writable root; of what is read-only anyway the plan drops the guards.
+ */
+static enum qs_status guard_leads(const struct path_fact *root, struct git_fact *git, const struct path_fact *gitdir,
+                                  struct qs_error *err)
+{
+    size_t before = git->absent.count;
+    if (gitdir->kind != PATH_DIR)
+        return QS_OK;
+    if (!path_within(gitdir->path, root->path)) {
+        enum qs_status status = guard_gitdir(root, git, gitdir->path, gitdir->path, err);
+        while (git->absent.count > before) /* nothing can be made there from inside; programs outside may */
+            path_fact_release(&git->absent.items[--git->absent.count]);
+        return status;
+    }
+    free(git->inside);
+    git->inside = strdup(gitdir->path);
+    return git->inside ? guard_gitdir(root, git, root->path, gitdir->path, err)
+                       : error_set(err, QS_IO, "out of memory");
+}
+
 static enum qs_status look_file(const struct path_fact *root, struct git_fact *git, struct qs_error *err)
 {
     AUTO(path_fact_release) struct path_fact gitdir = {.fd = -1}, common = {.fd = -1}, back = {.fd = -1};
@@ -376,7 +391,11 @@ static enum qs_status look_file(const struct path_fact *root, struct git_fact *g
         return status;
     if (gitdir.kind != PATH_DIR)
         return elsewhere(git, "it names no git directory");
-    status = follow_pointer(gitdir.path, "commondir", "", gitdir.path, &common, err);
+    status = guard_leads(root, git, &gitdir, err);
+    if (status == QS_OK)
+        status = follow_pointer(gitdir.path, "commondir", "", gitdir.path, &common, err);
+    if (status == QS_OK)
+        status = guard_leads(root, git, &common, err);
     if (status == QS_OK)
         status = follow_pointer(gitdir.path, "gitdir", "", gitdir.path, &back, err);
     if (status != QS_OK)
@@ -390,10 +409,6 @@ static enum qs_status look_file(const struct path_fact *root, struct git_fact *g
     if (gitdir.uid != root->uid || common.uid != root->uid)
         return elsewhere(git, "its git directory belongs to somebody else");
     status = grant_worktree(git, root->path, gitdir.path, common.path, err);
-    if (status == QS_OK)
-        status = guard_configs(git, common.path, root->path, root->path, err);
-    if (status == QS_OK)
-        status = guard_configs(git, gitdir.path, root->path, root->path, err);
     common.fd = sys_open(AT_FDCWD, common.path, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
     if (status == QS_OK && common.fd < 0)
         status = error_sys(err, QS_IO, errno, "cannot open %s", common.path);
@@ -414,9 +429,10 @@ enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, 
             error_set(err, QS_INVALID, "%s is a symbolic link: it could be exchanged for another repository", path);
     else if (status == QS_OK && git.dot_git.kind == PATH_ABSENT)
         status = look_bare(root, &git, err);
-    else if (status == QS_OK && git.dot_git.kind == PATH_DIR)
-        status = look_normal(root, &git, err);
-    else if (status == QS_OK && git.dot_git.kind == PATH_FILE)
+    else if (status == QS_OK && git.dot_git.kind == PATH_DIR) {
+        git.checkout = CHECKOUT_NORMAL;
+        status = guard_gitdir(root, &git, git.dot_git.path, git.dot_git.path, err);
+    } else if (status == QS_OK && git.dot_git.kind == PATH_FILE)
         status = look_file(root, &git, err);
     else if (status == QS_OK)
         status = error_set(err, QS_INVALID, "%s is neither a directory nor a file", path);

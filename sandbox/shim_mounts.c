@@ -203,8 +203,10 @@ static enum qs_status place(const struct spec_mount *mount, unsigned number, str
 /* What root owns here takes writes from uid 0 even without capabilities (core_pattern runs programs on the host). */
 static enum qs_status close_proc(struct qs_error *err)
 {
-    static const char *const names[] = {"/proc/sys",  "/proc/sysrq-trigger", "/proc/irq",  "/proc/bus", "/proc/fs",
-                                        "/proc/acpi", "/proc/scsi",          "/proc/mtrr", "/proc/tty"};
+    static const char *const names[] = {"/proc/sys",     "/proc/sysrq-trigger", "/proc/irq",    "/proc/bus",
+                                        "/proc/fs",      "/proc/acpi",          "/proc/scsi",   "/proc/mtrr",
+                                        "/proc/tty",     "/proc/dynamic_debug", "/proc/driver", "/proc/asound",
+                                        "/proc/pressure"};
     static const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         AUTO_FD int target = sys_open(AT_FDCWD, names[i], O_PATH, RESOLVE_NO_SYMLINKS);

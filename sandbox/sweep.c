@@ -103,6 +103,8 @@ static enum qs_status list_root(const struct qs_policy *policy, const struct roo
         add_pair(list, git->dot_git.path, WALK_GITDIR);
     if (git->gitdir)
         add_pair(list, git->gitdir, WALK_GITDIR);
+    if (git->inside)
+        add_pair(list, git->inside, WALK_GITDIR);
     for (size_t i = 0; git->gitdir && i < git->writable.count; i++)
         if (strcmp(git->writable.items[i].path, git->gitdir) != 0)
             add_pair(list, git->writable.items[i].path, WALK_LINKS);

@@ -48,7 +48,8 @@ static bool since(const struct verdict *verdict, const char *path)
 /* To be looked at: changed, or in a repository that may have been put where it is. */
 static bool suspect(const struct verdict *verdict, const char *path)
 {
-    return verdict->put || since(verdict, path);
+    struct stat st;
+    return (verdict->put && lstat(path, &st) == 0) || since(verdict, path);
 }
 
 /* ---- where a pointer leads ---- */

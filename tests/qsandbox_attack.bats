@@ -196,3 +196,57 @@ P
         sandboxed $user -- true
     done
 }
+
+@test "a git directory in the workspace that the .git file leads to is guarded" {
+    for user in root ann; do
+        for layout in 'git init -q --separate-git-dir=store/repo .' \
+            'git init -q --bare store/repo && echo gitdir: ./store/repo >.git && git config core.bare false'; do
+            as $user sh -c "cd \"\$0\" && mkdir store && $layout"' && git config user.name a && git config user.email a@b &&
+                git commit -q --allow-empty -m one' "$(ws $user)"
+            run sandboxed $user -- sh -c '
+                mkdir -p store/repo/hooks; echo "touch RAN" >store/repo/hooks/pre-commit && chmod +x store/repo/hooks/pre-commit
+                git config core.fsmonitor false; mv store x; python3 -c "import os; os.rename(\"store/repo\", \"x\")"
+                git commit -q --allow-empty -m two || exit; echo x >store/repo/commondir; mkdir -p store/repo/logs
+                ln -sf ../../../../.npmrc store/repo/logs/HEAD'
+            echo "$output"
+            [ "$(as $user git -C "$(ws $user)" rev-list --count HEAD)" -eq 2 ]
+            refute as $user git -C "$(ws $user)" config core.fsmonitor
+            as $user git -C "$(ws $user)" commit -q --allow-empty -m host
+            [ ! -e "$(ws $user)/RAN" ]
+            [ "$(cat "$base/home/$user/.npmrc")" = token ]
+            [[ $output == *"commondir was made during a run and moved"* ]]
+            rm -rf "$(ws $user)/store" "$(ws $user)/.git" "$(ws $user)/x"
+        done
+    done
+}
+
+@test "the repository of a linked worktree is guarded where it lies in another writable root" {
+    for user in root ann; do
+        as $user sh -c 'mkdir -p "$0/all/main" && cd "$0/all/main" && git init -q -b main . && git config user.name a &&
+            git config user.email a@b && git commit -q --allow-empty -m one && git worktree add -q "$0/tree"' "$base/home/$user"
+        policy '{"filesystem":"workspace-write","network":"closed"}' \
+            '{"audit":"off","caches":"none","writableRoots":["'"$base/home/$user"'/all"]}'
+        run sandboxed $user --workspace "$base/home/$user/tree" --cwd "$base/home/$user/tree" -- sh -c '
+            cd ../all/main/.git && touch here && rm here; echo x >hooks/pre-commit; echo x >>config; git config core.fsmonitor false
+            cd ../../../tree && git commit -q --allow-empty -m two'
+        [ ! -e "$base/home/$user/all/main/.git/hooks/pre-commit" ]
+        refute as $user git -C "$base/home/$user/all/main" config core.fsmonitor
+        [ "$(as $user git -C "$base/home/$user/tree" rev-list --count HEAD)" -eq 2 ]
+    done
+}
+
+@test "as root nothing in /proc but a process's own takes a write" {
+    run sandboxed root -- python3 -c '
+import os
+for top, dirs, files in os.walk("/proc"):
+    if top == "/proc":
+        dirs[:] = [d for d in dirs if not d.isdigit()]
+    for name in files:
+        try:
+            os.close(os.open(os.path.join(top, name), os.O_WRONLY | os.O_NONBLOCK))
+            print(top, name)
+        except OSError:
+            pass'
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
