@@ -27,6 +27,7 @@ struct git_fact {
     struct path_facts pinned;   /* directories on the way to it: they cannot be renamed away */
     struct path_facts absent;   /* what would redirect git and does not exist: only `given` is set; for the sweep */
     struct path_facts writable; /* linked worktree: objects, refs, logs of the common directory, its own gitdir */
+    unsigned includes;          /* files that its configurations include */
     bool no_logs;               /* linked worktree: the common directory has no logs, so git must not write any */
     struct path_fact common;    /* linked worktree: the common directory, kept open */
     char *gitdir;               /* linked worktree: its own git directory */

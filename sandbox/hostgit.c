@@ -17,8 +17,9 @@
 #include <string.h>
 
 #define GIT_POINTER_MAX_BYTES 4096
-#define GIT_INCLUDE_MAX_DEPTH 10 /* git's own: config.c */
-#define GIT_MODULES_MAX_DEPTH 16 /* submodules of submodules, and slashes in their names */
+#define GIT_INCLUDES_MAX      256 /* of one root: a file that includes itself many times would never end */
+#define GIT_INCLUDE_MAX_DEPTH 10  /* git's own: config.c */
+#define GIT_MODULES_MAX_DEPTH 16  /* submodules of submodules, and slashes in their names */
 
 const char *checkout_name(enum checkout checkout)
 {
@@ -123,6 +124,9 @@ static void read_config_key(void *context, const char *section, const char *key,
     AUTO_FREE char *place = NULL;
     reading->status =
         guard_named(reading->git, reading->root, hooks ? reading->tree : reading->dir, value, &place, reading->err);
+    if (reading->status == QS_OK && include && ++reading->git->includes > GIT_INCLUDES_MAX)
+        reading->status = error_set(reading->err, QS_INVALID, "git's configuration in %s includes more than %d files",
+                                    reading->dir, GIT_INCLUDES_MAX);
     if (reading->status == QS_OK && include && place && reading->depth)
         reading->status =
             guard_config(reading->git, place, reading->tree, reading->root, reading->depth - 1, reading->err);

@@ -10,6 +10,7 @@
 
 #include "sandbox/shim_broker.h"
 #include "sandbox/spawn.h"
+#include "sandbox/terminal.h"
 #include "store/cleanup.h"
 
 #include <errno.h>
@@ -92,7 +93,9 @@ static int become_command(void *context)
     struct start *start = context;
     const struct spec *spec = start->spec;
     if (!(spec->without & WITHOUT(GROUP))) {
-        (void)setpgid(0, 0);
+        /* Without a terminal among what it was given, none by /dev/tty either: keys are typed there for the caller. */
+        if (terminal_among_stdio() || setsid() < 0)
+            (void)setpgid(0, 0);
         take_terminal(start->fds->terminal, getpid());
     }
     default_signals();

@@ -6,9 +6,17 @@
 #include <signal.h>
 #include <unistd.h>
 
+bool terminal_among_stdio(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (tcgetpgrp(fd) >= 0) /* of another terminal than the controlling one: ENOTTY */
+            return true;
+    return false;
+}
+
 void terminal_open(struct terminal *terminal)
 {
-    terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    terminal->fd = terminal_among_stdio() ? open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
     terminal->handed = terminal_foreground(terminal);
 }
 

@@ -10,7 +10,10 @@ struct terminal {
     bool handed; /* the executor was in the foreground, so the command is to be */
 };
 
-/* Looks for the controlling terminal; handed is true where this process's group is in its foreground. */
+/* Is the controlling terminal one of standard input, output and error? Where it is not, it is the caller's alone. */
+bool terminal_among_stdio(void);
+
+/* Looks for it; handed is true where this process's group is in its foreground. */
 void terminal_open(struct terminal *terminal);
 void terminal_take_back(const struct terminal *terminal);
 bool terminal_foreground(const struct terminal *terminal);

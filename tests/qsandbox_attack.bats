@@ -250,3 +250,36 @@ for top, dirs, files in os.walk("/proc"):
     [ "$status" -eq 0 ]
     [ -z "$output" ]
 }
+
+@test "a configuration that includes itself without end is refused, and does not hold the next run up" {
+    git_init ann
+    sandboxed ann -- sh -c 'mkdir -p .git/modules/m && cd .git/modules/m && echo ref: refs/heads/main >HEAD &&
+        printf "[core]\nworktree = ../../..\n[include]\n" >config && for i in $(seq 300); do echo "path = config"; done >>config'
+    run sandboxed ann -- true
+    [ "$status" -eq 125 ]
+    [[ $output == *".git/modules/m includes more than 256 files"* ]]
+}
+
+@test "a command that was given no terminal has none: it reads no keys and draws nothing" {
+    cp "$BATS_TEST_DIRNAME/support/terminal.py" "$base"
+    cat >"$base/open_tty.py" <<'P'
+import os
+try:
+    tty = os.open("/dev/tty", os.O_RDWR)
+    os.write(tty, b"DRAWN")
+    print("opened", os.read(tty, 99))
+except OSError as error:
+    print(error.strerror)
+P
+    for user in root ann; do
+        run as $user sh -c 'cd "$0" && exec "$@"' "$(ws $user)" python3 "$base/terminal.py" --when ready 'send:keys\n' -- \
+            sh -c 'echo ready; "$0" --root "$1" run -- python3 "$2" </dev/null >out 2>&1; cat out; read -r line; echo "mine: $line"' \
+            "$qsandbox" "$base/root" "$base/open_tty.py"
+        [ "$status" -eq 0 ]
+        [[ $output == *"No such device or address"* && $output == *"mine: keys"* && $output != *DRAWN* ]]
+        # With one of the three it is the command's, as before.
+        run as $user sh -c 'cd "$0" && exec "$@"' "$(ws $user)" python3 "$base/terminal.py" --when DRAWN 'send:keys\n' -- \
+            "$qsandbox" --root "$base/root" run -- python3 "$base/open_tty.py"
+        [[ $output == *"opened b'keys"* ]]
+    done
+}

@@ -281,7 +281,7 @@ line/f" ]
     chown -R $UID_ANN "$forged"
     run as ann "$qsandbox" --root "$base/root" inspect --workspace "$forged" --cwd "$forged" --json
     [ "$status" -eq 0 ]
-    echo "$output" | jq -e '.checkout == "git file that is not pointed back at" and ([.writable[] | select(.reason | startswith("on the way") | not)] | length == 1)'
+    echo "$output" | jq -e '.checkout == "git file that is not pointed back at" and ([.writable[] | select(.why | startswith("on the way") | not)] | length == 1)'
     run sandboxed ann --workspace "$forged" --cwd "$forged" -- touch "$base/home/ann/victim/.git/refs/evil"
     [ "$status" -ne 0 ]
     [ ! -e "$base/home/ann/victim/.git/refs/evil" ]
