@@ -42,7 +42,7 @@ WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-protot
           -Wwrite-strings -Wformat=2 -Wundef -Wno-gnu-statement-expression
 WERROR ?= -Werror
 HARDEN := -fstack-protector-strong -fstack-clash-protection -fPIC \
-          $(if $(filter x86_64-% i%86-%,$(shell $(CC) -dumpmachine)),-fcf-protection)
+          $(if $(filter x86_64-% i%86-%,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection)
 CFLAGS   ?= -g
 CPPFLAGS += -I. -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 ALL_CFLAGS := -std=c17 $(WARN) $(WERROR) -fvisibility=hidden -pthread $(HARDEN) $(FLAGS_$(KIND)) $(CFLAGS)
@@ -52,7 +52,7 @@ comma := ,
 LIBS := -llmdb -lyaml -ljansson -lsodium
 LIBS_sandbox := -lseccomp
 # qsandbox is executed twice in each run, and every shared library costs time: these are linked in where the archives are.
-archived   = $(findstring /,$(shell $(CC) -print-file-name=lib$(1:-l%=%).a))
+archived   = $(findstring /,$(shell $(CC) -print-file-name=lib$(1:-l%=%).a 2>/dev/null))
 LIBS_quick := $(foreach lib,$(LIBS),$(if $(call archived,$(lib)),-Wl$(comma)-Bstatic $(lib) -Wl$(comma)-Bdynamic,$(lib)))
 LIBS_stress  := -lfuse3 -lm
 
@@ -186,12 +186,12 @@ tests: all $(TESTS) $(PRELOADS) ## build the tests without running them
 include $(wildcard mk/*.mk)
 
 .PHONY: deps
-deps: ## install what is missing through apt, or print the command
-	@sh tools/deps.sh
+deps: ## install what building and testing want through apt, or print the command
+	@sh tools/deps.sh tools/packages-test
 
 .PHONY: check
 check: ## all tests (installs what is missing)
-	@sh tools/deps.sh
+	@sh tools/deps.sh tools/packages-test
 	@$(MAKE) --no-print-directory -j$(JOBS) tests
 	@$(MAKE) --no-print-directory check-built
 

@@ -22,7 +22,7 @@ bench-built: $(BENCH_BIN)
 
 .PHONY: bench
 bench: ## speed, side by side: a table, build/bench/bench.json and index.html (QUICK=1: short)
-	@sh tools/deps.sh bench/packages
+	@sh tools/deps.sh tools/packages-test bench/packages
 	@$(MAKE) --no-print-directory all node $(BENCH_BIN)
 	@$(BENCH_BIN) $(BENCH_FLAGS)
 

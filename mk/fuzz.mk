@@ -34,13 +34,13 @@ fuzz-built: $(FUZZ_BINS)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for SECONDS (60) each
-	@sh tools/deps.sh
+	@sh tools/deps.sh tools/packages-test
 	@$(MAKE) --no-print-directory KIND=fuzz fuzz-built
 	@bash tools/fuzz.sh build/fuzz $(SECONDS) $(TARGET)
 
 .PHONY: cover
 cover: ## how much of its own files each fuzz target's corpus reaches; at least 90 % of the lines
-	@sh tools/deps.sh
+	@sh tools/deps.sh tools/packages-test
 	@$(MAKE) --no-print-directory KIND=fuzz fuzz-built
 	@bash tools/cover.sh build/fuzz
 

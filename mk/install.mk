@@ -7,6 +7,13 @@ FISHDIR ?= $(DATADIR)/fish/vendor_completions.d
 # qsandbox looks for its shim in ../libexec/qsettings from its own directory.
 LIBEXECDIR := $(BINDIR)/../libexec/qsettings
 
+# Where the loader looks through a cache, a new library is not found before the cache knows it.
+LDCONFIG := PATH="$$PATH:/usr/sbin:/sbin" ldconfig
+define loader_cache
+	@[ -n '$(DESTDIR)' ] || ! $(LDCONFIG) -N -v 2>/dev/null | grep -q '^$(LIBDIR):' || $(LDCONFIG) || \
+	  echo "programs find the library after: ldconfig, as root" >&2
+endef
+
 .PHONY: install
 install: all ## install below DESTDIR/PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/qsettings
@@ -27,6 +34,7 @@ install: all ## install below DESTDIR/PREFIX
 	  $(OUT)/bin/$$program completion bash > $(DESTDIR)$(BASHDIR)/$$program && \
 	  $(OUT)/bin/$$program completion zsh > $(DESTDIR)$(ZSHDIR)/_$$program && \
 	  $(OUT)/bin/$$program completion fish > $(DESTDIR)$(FISHDIR)/$$program.fish || exit 1; done
+	$(loader_cache)
 
 .PHONY: uninstall
 uninstall: ## remove what install put there; stores stay
@@ -39,3 +47,4 @@ uninstall: ## remove what install put there; stores stay
 	for page in $(notdir $(MAN_PAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
 	for program in $(PROGRAMS); do \
 	  rm -f $(DESTDIR)$(BASHDIR)/$$program $(DESTDIR)$(ZSHDIR)/_$$program $(DESTDIR)$(FISHDIR)/$$program.fish; done
+	$(loader_cache)

@@ -15,5 +15,7 @@ deb: ## Debian packages, build/deb/
 	@bash tools/deb.sh $(DIST) build/deb
 
 .PHONY: deb-check
-deb-check: deb ## lintian, a second build, and installing, using and purging the packages (needs root)
+deb-check: ## lintian, a second build, and installing, using and purging the packages (needs root)
+	@sh tools/deps.sh tools/packages-test packaging/packages
+	@$(MAKE) --no-print-directory deb
 	@QS_TOP=$(CURDIR) QS_BUILD=$(CURDIR)/build bats packaging/check.bats

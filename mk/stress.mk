@@ -3,5 +3,5 @@
 
 .PHONY: stress
 stress: all ## each backend under each harness, in one table (an hour; needs root)
-	@sh tools/deps.sh
+	@sh tools/deps.sh tools/packages-test
 	@bash tools/stress.sh $(OUT) $(HARNESS)

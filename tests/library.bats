@@ -88,6 +88,25 @@ install_there() {
     done
 }
 
+@test "install tells the loader's cache where the loader looks, and nobody where it does not" {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\n[ "$1" = -N ] && echo "%s/lib: (from x:1)" || echo told >>"%s/told"\n' "$prefix" "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/bin/ldconfig"
+    chmod +x "$BATS_TEST_TMPDIR/bin/ldconfig"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH
+    make --no-print-directory -s install PREFIX="$BATS_TEST_TMPDIR/other"
+    make --no-print-directory -s install PREFIX="$prefix" DESTDIR="$BATS_TEST_TMPDIR/stage"
+    [ ! -e "$BATS_TEST_TMPDIR/told" ]
+    install_there
+    [ "$(cat "$BATS_TEST_TMPDIR/told")" = told ]
+}
+
+@test "without a compiler make complains of none before it knows what is wanted" {
+    run --separate-stderr make --no-print-directory CC=no-such-compiler help
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+}
+
 @test "install, pkg-config, a program built against it, uninstall" {
     install_there
     export PKG_CONFIG_PATH=$prefix/lib/pkgconfig

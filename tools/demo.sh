@@ -122,3 +122,5 @@ if [[ $status != 0 || $(sed 's/.* //' "$scratch/attempts" | tr '\n' ' ') != "yes
     echo "qsettings: the demo failed: the command was not confined" >&2
     exit 1
 fi
+echo
+echo "Next: make install, then the README's first five minutes."

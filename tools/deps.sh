@@ -17,7 +17,7 @@ if ! command -v apt-get >/dev/null; then
     exit 1
 fi
 if [ "$(id -u)" = 0 ]; then
-    echo "installing:$missing"
+    echo "installing (it may take some minutes):$missing"
     export DEBIAN_FRONTEND=noninteractive
     # shellcheck disable=SC2086
     apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 ||

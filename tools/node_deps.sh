@@ -4,6 +4,9 @@
 # Nothing is installed. Usage: tools/node_deps.sh DIR
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+for program in node c++; do
+    command -v "$program" >/dev/null || { echo "qsettings: the binding wants $program, which is missing; run: make deps" >&2 && exit 1; }
+done
 mkdir -p "$1"
 cd "$1"
 # The headers that came with the node on PATH will do, wherever that one lives.
