@@ -185,7 +185,8 @@ PY
     run --separate-stderr env -u XDG_CONFIG_HOME HOME="$user_home" "$QS" doctor --json
     finding home ok ""
     [ "$(id -u)" -eq 0 ] || skip "needs root to become another user"
-    run --separate-stderr setpriv --reuid=54321 --regid=54321 --clear-groups "$QS" doctor --json
+    install -m 755 "$QS" "$SCRATCH/qsettings" # where the build lies another user may not be let in
+    run --separate-stderr setpriv --reuid=54321 --regid=54321 --clear-groups "$SCRATCH/qsettings" doctor --json
     finding home fail "no entry for uid 54321"
     finding store.user fail ""
 }

@@ -5,6 +5,8 @@
 set -u
 out=$(cd "${1:?build folder}" && pwd)
 pattern=${2:-}
+unset LC_ALL
+export LANG=C.UTF-8 # what is shown and counted hangs on it; a bare machine sets none
 top=$(cd "$(dirname "$0")/.." && pwd)
 logs=$out/test-logs
 rm -rf "$logs"
