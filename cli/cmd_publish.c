@@ -81,7 +81,8 @@ static void report_published(struct cli *cli, const struct qs_target *target, en
 {
     const char *what = outcome == QS_PUBLISH_WRITTEN ? "published" : "unchanged";
     if (!cli->json) {
-        buf_printf(&cli->out, "%s: %s (%s)\n", target->file, what, target->scope);
+        buf_printf(&cli->out, "%s: %s (%s)%s\n", target->file, what, target->scope,
+                   cli->given[OPT_ON_COMMIT] ? ", and registered: every commit publishes it" : "");
         return;
     }
     json_t *report = json_object();

@@ -18,10 +18,7 @@ static void policy(struct cli *cli, struct findings *findings)
                     found->filesystem == QS_FS_READ_ONLY ? "read-only" : "workspace-write",
                     found->network == QS_NET_CLOSED ? "closed" : "open");
     } else if (status == QS_NO_POLICY) {
-        char *set AUTO_FREE =
-            doctor_command(cli, "system",
-                           "set tools.executionSandbox '{\"filesystem\":\"workspace-write\",\"network\":\"closed\"}'");
-        finding_add(findings, "policy", FINDING_WARN, set, "none is set: qsandbox runs nothing");
+        finding_add(findings, "policy", FINDING_WARN, err.advice, "none is set: qsandbox runs nothing");
     } else {
         finding_add_error(findings, "policy", FINDING_FAIL, &err, see);
     }

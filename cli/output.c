@@ -159,6 +159,16 @@ static const char *usual_advice(const struct cli *cli, const struct qs_error *er
     return NULL;
 }
 
+/* "tools.x is 3; ..." and "no layer sets tools.x" name the path already. */
+static bool names_path(const struct qs_error *err)
+{
+    size_t message = strlen(err->message), path = strlen(err->path);
+    if (message <= path)
+        return false;
+    return (strncmp(err->message, err->path, path) == 0 && strchr(" :[", err->message[path])) ||
+           (err->message[message - path - 1] == ' ' && strcmp(err->message + message - path, err->path) == 0);
+}
+
 static void error_where(const struct qs_error *err, struct buf *text)
 {
     if (err->file[0]) {
@@ -168,7 +178,7 @@ static void error_where(const struct qs_error *err, struct buf *text)
     } else if (err->line) {
         buf_printf(text, ", line %u, column %u", err->line, err->column);
     }
-    if (err->path[0])
+    if (err->path[0] && !names_path(err))
         buf_printf(text, ", %s", err->path);
 }
 

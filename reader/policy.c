@@ -22,6 +22,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Strongest first. */
 static const enum qs_scope scopes[POLICY_SOURCES_MAX] = {QS_SCOPE_SYSTEM, QS_SCOPE_USER, QS_SCOPE_DEFAULTS};
@@ -193,6 +194,21 @@ static size_t fixing_scope(const struct qs_policy_result *result)
     return i;
 }
 
+/* A command that the caller may give: root's is the system scope. */
+static void advise_policy(const struct reading *reading, struct qs_error *err)
+{
+    enum qs_scope mine = geteuid() == 0 ? QS_SCOPE_SYSTEM : QS_SCOPE_USER;
+    const char *root = reading->options->root, *scope = qs_scope_name(mine);
+    char command[QS_ERROR_TEXT_BYTES];
+    bool there = false;
+    (void)snprintf(command, sizeof command, "qsettings%s%s --%s", root ? " --root " : "", root ? root : "", scope);
+    for (size_t i = 0; i < POLICY_SOURCES_MAX; i++)
+        there = there || (scopes[i] == mine && reading->layers[i].snapshot);
+    error_add_advice(
+        err, "%s%s%s set tools.executionSandbox '{\"filesystem\": \"workspace-write\", \"network\": \"closed\"}'",
+        there ? "" : command, there ? "" : " init && ", command);
+}
+
 static enum qs_status no_policy(const struct reading *reading, struct qs_error *err)
 {
     const char *demand = NULL, *executor = NULL;
@@ -210,8 +226,7 @@ static enum qs_status no_policy(const struct reading *reading, struct qs_error *
                     executor ? "; executor is set in " : "", executor ? executor : "",
                     executor ? ", but alone it makes no policy" : "", demand ? "; a policy is demanded by " : "",
                     demand ? demand : "");
-    error_add_advice(err, "qsettings set tools.executionSandbox '{\"filesystem\": \"workspace-write\", \"network\": "
-                          "\"closed\"}'");
+    advise_policy(reading, err);
     return QS_NO_POLICY;
 }
 

@@ -43,7 +43,7 @@ static void usage(FILE *out)
 {
     (void)fprintf(out, "usage: qsandbox [--root DIR] COMMAND [OPTIONS]\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        (void)fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     (void)fprintf(out, "  completion print the completion script of a shell: bash, zsh or fish\n");
     (void)fprintf(out, "\n`qsandbox COMMAND --help` shows a command's options. Exit status of run: the command's own;\n"
                        "124 the wall limit; 125 the sandbox could not be set up and nothing was run; 126, 127 as a\n"

@@ -262,8 +262,10 @@ enum qs_status options_parse(const struct command *command, int argc, char **arg
     options.command = argv + optind;
     options.command_count = argc - optind;
     if (command->takes_command && options.command_count == 0)
-        return error_set(err, QS_USAGE, "%s needs a command: qsandbox %s %s", command->name, command->name,
-                         command->usage);
+        return error_set(
+            err, QS_USAGE,
+            "%s needs a command: qsandbox %s [OPTIONS] -- COMMAND...; `qsandbox %s --help` lists the options",
+            command->name, command->name, command->name);
     if (!command->takes_command && options.command_count > 0)
         return error_set(err, QS_USAGE, "%s takes no argument '%s'", command->name, options.command[0]);
     if (options.root && options.root[0] != '/')

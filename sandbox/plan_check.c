@@ -36,7 +36,9 @@ static enum qs_status refuse(const struct root_fact *root, bool workspace, const
     enum qs_status status = workspace ? QS_USAGE : QS_INVALID;
     error_set(err, status, "%s %s cannot be writable: it %s %s", workspace ? "the workspace" : "the root",
               root->place.path, why, what);
-    if (!workspace)
+    if (workspace)
+        error_add_advice(err, "go into a project, or name one with --workspace DIR");
+    else
         error_add_path(err, "executor.writableRoots");
     return status;
 }
@@ -128,10 +130,13 @@ enum qs_status plan_check_roots(const struct qs_policy *policy, const struct hos
             status = check_hidden(facts, root, i == 0, err);
         if (status != QS_OK)
             return status;
-        if (root->place.uid != facts->uid)
-            return error_set(err, QS_UNTRUSTED, "%s %s belongs to uid %u, not to the runner (uid %u)",
-                             i == 0 ? "the workspace" : "the root", root->place.path, (unsigned)root->place.uid,
-                             (unsigned)facts->uid);
+        if (root->place.uid != facts->uid) {
+            error_set(err, QS_UNTRUSTED, "%s %s belongs to uid %u, not to the runner (uid %u)",
+                      i == 0 ? "the workspace" : "the root", root->place.path, (unsigned)root->place.uid,
+                      (unsigned)facts->uid);
+            error_add_advice(err, "run as its owner, or name a directory of your own");
+            return QS_UNTRUSTED;
+        }
     }
     return check_links(facts, err);
 }

@@ -344,6 +344,17 @@ enum qs_status place_open_dir(const struct place *place, int *ret_fd, struct qs_
 
 /* ---- the parent, made where it is missing ---- */
 
+void place_advise_owner(int dir_fd, struct qs_error *err)
+{
+    struct stat st;
+    if (!err || err->sys_errno != EACCES || qs_os->fstat(dir_fd, &st) || st.st_uid == geteuid())
+        return;
+    if (st.st_uid == 0)
+        error_add_advice(err, "only root may write there: sudo, or --user for settings of your own");
+    else
+        error_add_advice(err, "only its owner may write there, uid %u", (unsigned)st.st_uid);
+}
+
 /* Makes one directory whose parent exists, durably. One that somebody else made meanwhile is left as it is. */
 static enum qs_status make_dir(const struct place *place, const char *path, struct qs_error *err)
 {
@@ -356,8 +367,13 @@ static enum qs_status make_dir(const struct place *place, const char *path, stru
     enum qs_status status = open_path(place, above, false, &above_fd, err);
     if (status)
         return status;
-    if (qs_os->mkdirat(above_fd, slash + 1, 0700))
-        return errno == EEXIST ? QS_OK : error_sys(err, QS_IO, errno, "%s cannot be created", path);
+    if (qs_os->mkdirat(above_fd, slash + 1, 0700)) {
+        if (errno == EEXIST)
+            return QS_OK;
+        status = error_sys(err, QS_IO, errno, "%s cannot be created", path);
+        place_advise_owner(above_fd, err);
+        return status;
+    }
     fd = os_open_at(above_fd, slash + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_BENEATH);
     if (fd < 0 || qs_os->fchmod(fd, place_dir_mode(place)) || os_fsync(fd) || os_fsync_dir(above_fd))
         return error_sys(err, QS_IO, errno, "%s cannot be made durable", path);

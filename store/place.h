@@ -53,6 +53,9 @@ enum qs_status place_open(const struct place *place, int *ret_fd, struct stat *r
  * database, or by HOME where that is another one) is not the effective user's. */
 enum qs_status place_check_writable(const struct place *place, int dir_fd, struct qs_error *err) QS_MUST_USE;
 
+/* Where err is that another user's directory may not be written: adds whose it is, and what to do. */
+void place_advise_owner(int dir_fd, struct qs_error *err);
+
 /* The name of a network file system by its number (statfs(2)); NULL for any other. */
 const char *place_network_name(uint32_t magic);
 

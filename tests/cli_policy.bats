@@ -69,6 +69,45 @@ teardown() {
     refused 2 workspace
 }
 
+@test "what is advised where there is no policy sets one, with a store and without" {
+    local line
+    for _ in 1 2; do
+        qs policy
+        refused 4 "no policy"
+        line=${stderr#*; }
+        [[ $line == "qsettings --root "* ]] || show
+        line=${line//qsettings --root/\"\$QS\" --root}
+        export QS
+        sh -ec "$line" >/dev/null
+        qs policy
+        ok
+        "$QS" --root "$ROOT" --"$([ "$(id -u)" -eq 0 ] && echo system || echo user)" unset tools >/dev/null
+    done
+}
+
+@test "a plain user who writes the system store is told whose it is" {
+    [ "$(id -u)" -eq 0 ] || skip "needs another user"
+    install -m 755 "$QS" "$SCRATCH/qsettings"
+    local plain=(run --separate-stderr setpriv --reuid=54321 --regid=54321 --clear-groups "$SCRATCH/qsettings" --root)
+    "${plain[@]}" "$ROOT/none" --system init
+    refused 7 "only root may write there"
+    quietly --system init
+    "${plain[@]}" "$ROOT" --system set a.b 1
+    refused 7 "only root may write there"
+    qs --system get a.b
+    refused 1
+}
+
+@test "a message that names the key does not name it again" {
+    qs --system init
+    qs --system set tools.executionSandbox.network off
+    [ "$stderr" = 'qsettings: invalid input: tools.executionSandbox.network is "off"; allowed: open|closed' ] || show
+    qs get off.line
+    [ "$stderr" = "qsettings: not found: no layer sets off.line" ] || show
+    qs --system purge off.line
+    refused 1 ", off.line" # one that does not is followed by it
+}
+
 @test "a removed system store is absent while require-system stands" {
     quietly --system init
     quietly --user init

@@ -96,6 +96,7 @@ teardown() {
 @test "a registered file is published by every commit" {
     qs --system publish "$FILE" --on-commit
     ok
+    [[ $output == *"registered: every commit publishes it" ]] || show
     [ "$(jq .a.b "$FILE")" = 1 ]
     qs --system set a.b 2
     ok

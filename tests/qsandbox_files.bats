@@ -21,6 +21,12 @@ load support/sandbox
     done
 }
 
+@test "without a command run says on one line how it is given" {
+    run -125 sandboxed root
+    [ "${#lines[@]}" -eq 1 ]
+    [[ ${lines[0]} == *"run needs a command: qsandbox run [OPTIONS] -- COMMAND..."*--help* ]]
+}
+
 @test "without a policy nothing runs" {
     echo '{}' | "$qsettings" --root "$base/root" --system apply --replace - >/dev/null
     for user in root ann; do

@@ -122,8 +122,11 @@ static enum qs_status open_lock(int dir_fd, int *ret_fd, struct qs_error *err)
         return error_set(err, QS_ABSENT, "the store's directory was removed");
     if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
         return no_regular_file(err);
-    if (fd < 0)
-        return error_sys(err, QS_IO, errno, "%s cannot be opened", PLACE_LOCK_FILE);
+    if (fd < 0) {
+        enum qs_status status = error_sys(err, QS_IO, errno, "%s cannot be opened", PLACE_LOCK_FILE);
+        place_advise_owner(dir_fd, err);
+        return status;
+    }
     if (qs_os->fstat(fd, &st))
         return error_sys(err, QS_IO, errno, "%s cannot be examined", PLACE_LOCK_FILE);
     if (!S_ISREG(st.st_mode))
