@@ -105,7 +105,13 @@ endif
 
 .SECONDARY: # keep the objects that only a chain of rules names
 
-$(OBJ)/%.o: %.c
+# make, or make install, as the first thing on a machine
+NO_COMPILER := $(if $(shell command -v $(firstword $(CC))),,no-compiler)
+.PHONY: no-compiler
+no-compiler:
+	@echo "qsettings: there is no $(firstword $(CC)); run: make deps" >&2; exit 1
+
+$(OBJ)/%.o: %.c | $(NO_COMPILER)
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@

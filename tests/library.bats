@@ -101,10 +101,13 @@ install_there() {
     [ "$(cat "$BATS_TEST_TMPDIR/told")" = told ]
 }
 
-@test "without a compiler make complains of none before it knows what is wanted" {
+@test "without a compiler make says so where one is wanted, and what to do" {
     run --separate-stderr make --no-print-directory CC=no-such-compiler help
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
+    run --separate-stderr make --no-print-directory CC=no-such-compiler OUT="$BATS_TEST_TMPDIR/out" OBJ="$BATS_TEST_TMPDIR/obj" all
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"there is no no-such-compiler; run: make deps"* ]]
 }
 
 @test "install, pkg-config, a program built against it, uninstall" {
