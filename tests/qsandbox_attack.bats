@@ -7,21 +7,22 @@ load support/sandbox
 @test "what the host mounts during a run does not become writable inside" {
     mkdir "$base/later"
     for user in root ann; do
-        mkfifo "$(ws $user)/go"
-        chown --reference="$(ws $user)" "$(ws $user)/go"
-        as_first='mount --make-rshared /' started $user -- sh -c 'read x <go; echo x >'"$base/later/file"'; : >done; read x <go'
+        # One for each step: opened again, a reader could still meet the first writer, and the second one nobody.
+        mkfifo "$(ws $user)/go" "$(ws $user)/end"
+        chown --reference="$(ws $user)" "$(ws $user)/go" "$(ws $user)/end"
+        as_first='mount --make-rshared /' started $user -- sh -c 'read x <go; echo x >'"$base/later/file"'; : >done; read x <end'
         eventually grep -qs . "/proc/$executor/task/$executor/children"
         nsenter -m -t "$executor" mount -t tmpfs -o mode=1777 tmpfs "$base/later"
         nsenter -m -t "$executor" touch "$base/later/host"
         echo >"$(ws $user)/go"
         eventually test -e "$(ws $user)/done"
         run nsenter -m -t "$executor" ls "$base/later"
-        echo >"$(ws $user)/go"
+        echo >"$(ws $user)/end"
         wait $job || true
         [ "$output" = host ]
         # From Landlock it would be "Permission denied", and the mount alone is to hold.
         grep -q 'Read-only file system' "$base/log"
-        rm "$(ws $user)/go" "$(ws $user)/done"
+        rm "$(ws $user)/go" "$(ws $user)/end" "$(ws $user)/done"
     done
 }
 
