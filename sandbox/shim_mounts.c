@@ -65,17 +65,32 @@ static enum qs_status bind_self(int target, const char *dest, const struct mount
 struct masks {
     int place;           /* /dev/shm, where the plan has no place */
     int directory, file; /* O_PATH, of an empty directory and an empty file that nobody may open */
+    char names[2][8];    /* of the two, while they have any */
 };
+
+/* Another shim's are met only where /dev is the host's, in the battery's control: so the directory's name is a lock. */
+static int make_mask_directory(struct masks *masks)
+{
+    int code = -1;
+    for (unsigned i = 0; i < 64 && code != 0; i++) {
+        (void)snprintf(masks->names[0], sizeof masks->names[0], "d%u", i);
+        (void)snprintf(masks->names[1], sizeof masks->names[1], "f%u", i);
+        code = mkdirat(masks->place, masks->names[0], 0);
+        if (code != 0 && errno != EEXIST)
+            break;
+    }
+    return code;
+}
 
 /* They are made in the private /dev/shm and lose their names again when all copies are mounted. */
 static enum qs_status make_masks(struct masks *masks, struct qs_error *err)
 {
     masks->place = sys_open(AT_FDCWD, "/dev/shm", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
-    if (masks->place < 0 || mkdirat(masks->place, "d", 0) != 0)
+    if (masks->place < 0 || make_mask_directory(masks) != 0)
         return error_sys(err, QS_IO, errno, "cannot make the masks for hidden paths");
-    AUTO_FD int file = openat(masks->place, "f", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
-    masks->directory = openat(masks->place, "d", O_PATH | O_CLOEXEC);
-    masks->file = openat(masks->place, "f", O_PATH | O_CLOEXEC);
+    AUTO_FD int file = openat(masks->place, masks->names[1], O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
+    masks->directory = openat(masks->place, masks->names[0], O_PATH | O_CLOEXEC);
+    masks->file = openat(masks->place, masks->names[1], O_PATH | O_CLOEXEC);
     if (file < 0 || masks->directory < 0 || masks->file < 0)
         return error_sys(err, QS_IO, errno, "cannot make the masks for hidden paths");
     return QS_OK;
@@ -85,13 +100,12 @@ static enum qs_status drop_masks(struct masks *masks, struct qs_error *err)
 {
     if (masks->directory < 0)
         return QS_OK;
-    int code = unlinkat(masks->place, "d", AT_REMOVEDIR) == 0 ? unlinkat(masks->place, "f", 0) : -1;
-    if (code != 0)
+    if (unlinkat(masks->place, masks->names[1], 0) != 0 || unlinkat(masks->place, masks->names[0], AT_REMOVEDIR) != 0)
         return error_sys(err, QS_IO, errno, "cannot take the masks' names away");
     (void)close(masks->directory);
     (void)close(masks->file);
     (void)close(masks->place);
-    *masks = (struct masks){-1, -1, -1};
+    *masks = (struct masks){.place = -1, .directory = -1, .file = -1};
     return QS_OK;
 }
 
@@ -250,7 +264,7 @@ enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err)
     struct statvfs root;
     if (!without(spec, WITHOUT(READ_ONLY)) && (statvfs("/", &root) != 0 || !(root.f_flag & ST_RDONLY)))
         return error_set(err, QS_CONFLICT, "the host's root is not read-only inside");
-    struct masks masks = {-1, -1, -1};
+    struct masks masks = {.place = -1, .directory = -1, .file = -1};
     enum qs_status status = may_mount(err);
     if (status == QS_OK)
         status = keep_later_mounts_out(err);
