@@ -19,13 +19,19 @@ static enum qs_status print(const struct options *options, const json_t *documen
     return status;
 }
 
-static enum qs_status make(const struct options *options, json_t **ret_receipt, struct qs_error *err)
+/* What somebody gave: now, or else with the older receipt, since a look at what changed takes nothing of it away. */
+static const char *given_text(const char *now, const json_t *old, const char *name)
+{
+    return now ? now : json_string_value(json_object_get(old, name));
+}
+
+static enum qs_status make(const struct options *options, const json_t *old, json_t **ret_receipt, struct qs_error *err)
 {
     const struct battery_request request = {.options = options};
-    const struct receipt_given given = {.host_group = options->host_group,
+    const struct receipt_given given = {.host_group = given_text(options->host_group, old, "hostGroup"),
                                         .agent = options->agent,
-                                        .owner = options->owner,
-                                        .rollback = options->rollback};
+                                        .owner = given_text(options->owner, old, "owner"),
+                                        .rollback = given_text(options->rollback, old, "rollback")};
     struct battery_report battery;
     struct context context;
     enum qs_status status = context_open(options, false, 0, &context, err);
@@ -47,7 +53,7 @@ int cmd_receipt(const struct options *options)
     if (status == QS_OK && options->compare) /* before the battery: a wrong file costs no seconds */
         status = receipt_read(options->compare, &old, &err);
     if (status == QS_OK)
-        status = make(options, &receipt, &err);
+        status = make(options, old, &receipt, &err);
     if (status == QS_OK && old) {
         comparison = receipt_compare(old, receipt);
         status = comparison ? QS_OK : error_set(&err, QS_IO, "out of memory");

@@ -39,6 +39,9 @@ receipt() { # as the plain user in her workspace
     run -0 --separate-stderr receipt --json --owner Ann --rollback "apt install old" --host-group ci \
         --agent "$base/bin/agent" --compare "$base/old.yaml"
     jq -e '.changes == [] and .due == false and .result == "promote"' <<<"$output"
+    # and so without what was given then: it is taken from there
+    run -0 --separate-stderr receipt --json --agent "$base/bin/agent" --compare "$base/old.yaml"
+    jq -e '.changes == [] and .due == false and .result == "promote"' <<<"$output"
 }
 
 @test "without an owner or a rollback command it holds" {

@@ -124,7 +124,7 @@ verify() { # verify USER [OPTIONS]
     wait $job || status=$?
     [ $status -eq 143 ]
     [ -z "$(find "$base/home" -name '.qsandbox-verify*')" ]
-    ! grep -qsE "^Uid:.*\b$UID_ANN\b" /proc/[0-9]*/status
+    refute grep -qsE "^Uid:.*\b$UID_ANN\b" /proc/[0-9]*/status
 }
 
 @test "where the home cannot be written the decoys lie elsewhere, and the state that a run needs is missed by name" {

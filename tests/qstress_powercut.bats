@@ -166,5 +166,5 @@ until_true() {
     wait $main || :
     until_true '[ ! -e "/proc/$room" ] || grep -q "^State:.Z" "/proc/$room/status"'
     if [ -n "$device" ]; then until_true '[ ! -e "/sys/block/$device/loop" ]'; fi
-    ! grep -q qstress /proc/mounts
+    run ! grep -q qstress /proc/mounts
 }
