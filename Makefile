@@ -57,14 +57,15 @@ LIBS_quick := $(foreach lib,$(LIBS),$(if $(call archived,$(lib)),-Wl$(comma)-Bst
 LIBS_stress  := -lfuse3 -lm
 
 # ---- what there is: a folder's sources are found, a new file needs no line here ----
-LIB_SRC     := $(wildcard store/*.c reader/*.c writer/*.c publish/*.c)
+LIB_ROOMS   := base text schema store reader writer publish
+LIB_SRC     := $(wildcard $(addsuffix /*.c,$(LIB_ROOMS)))
 TERMINAL_SRC := $(wildcard terminal/*.c)
-CLI_SRC     := $(wildcard cli/*.c)
-SANDBOX_SRC := $(wildcard sandbox/*.c)
-SANDBOX_MAIN := sandbox/main.c sandbox/shim_main.c
-STRESS_SRC  := $(wildcard stress/*.c)
+CLI_SRC     := $(wildcard cli/*.c cli/*/*.c)
+SANDBOX_SRC := $(wildcard sandbox/*/*.c)
+SANDBOX_MAIN := sandbox/cmd/qsandbox_main.c sandbox/shim/shim_main.c
+STRESS_SRC  := $(wildcard stress/*/*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
-TEST_SRC    := $(wildcard tests/test_*.c)
+TEST_SRC    := $(wildcard tests/*/test_*.c)
 PRELOAD_SRC := $(wildcard tests/preload/*.c)
 FUZZ_SRC    := $(wildcard fuzz/fuzz_*.c)
 BENCH_SRC   := $(wildcard bench/*.c)
@@ -80,15 +81,15 @@ SANDBOX_LIB := $(OBJ)/libsandbox.a
 STRESS_LIB  := $(OBJ)/libstress.a
 SUPPORT_LIB := $(OBJ)/libsupport.a
 
-PROGRAMS := $(if $(wildcard cli/main.c),qsettings) $(if $(wildcard sandbox/main.c),qsandbox) \
-            $(if $(wildcard stress/main.c),qstress)
+PROGRAMS := $(if $(wildcard cli/qsettings_main.c),qsettings) $(if $(wildcard sandbox/cmd/qsandbox_main.c),qsandbox) \
+            $(if $(wildcard stress/harness/qstress_main.c),qstress)
 BINS     := $(addprefix $(OUT)/bin/,$(PROGRAMS))
 # The shim starts in every run: static, where there is a static C library. Without it qsandbox is its own shim.
 SHIM     := $(if $(and $(filter release clang,$(KIND)),$(call archived,-lc)),$(OUT)/bin/qsandbox-shim)
 SHARED   := $(OUT)/lib/libqsettings.so.$(VERSION)
 LIBFILES := $(SHARED) $(OUT)/lib/libqsettings.so.$(SOVERSION) $(OUT)/lib/libqsettings.so $(OUT)/lib/libqsettings.a \
             $(OUT)/lib/pkgconfig/qsettings.pc
-TESTS    := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SRC))
+TESTS    := $(addprefix $(OUT)/tests/,$(notdir $(basename $(TEST_SRC))))
 PRELOADS := $(patsubst tests/preload/%.c,$(OUT)/tests/%.so,$(PRELOAD_SRC))
 
 .PHONY: all
@@ -126,28 +127,28 @@ $(INTERNAL): $(LIB_OBJ)
 	$(archive)
 $(TERMINAL): $(call obj,$(TERMINAL_SRC))
 	$(archive)
-$(CLI_LIB): $(call obj,$(filter-out cli/main.c,$(CLI_SRC)))
+$(CLI_LIB): $(call obj,$(filter-out cli/qsettings_main.c,$(CLI_SRC)))
 	$(archive)
 $(SANDBOX_LIB): $(call obj,$(filter-out $(SANDBOX_MAIN),$(SANDBOX_SRC)))
 	$(archive)
-$(STRESS_LIB): $(call obj,$(filter-out stress/main.c,$(STRESS_SRC)))
+$(STRESS_LIB): $(call obj,$(filter-out stress/harness/qstress_main.c,$(STRESS_SRC)))
 	$(archive)
 $(SUPPORT_LIB): $(call obj,$(SUPPORT_SRC))
 	$(archive)
 
-$(OUT)/bin/qsettings: $(OBJ)/cli/main.o $(CLI_LIB) $(TERMINAL) $(INTERNAL)
+$(OUT)/bin/qsettings: $(OBJ)/cli/qsettings_main.o $(CLI_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS)
-$(OUT)/bin/qsandbox: $(OBJ)/sandbox/main.o $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
+$(OUT)/bin/qsandbox: $(OBJ)/sandbox/cmd/qsandbox_main.o $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS_quick)
-$(OUT)/bin/qsandbox-shim: $(OBJ)/sandbox/shim_main.o $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
+$(OUT)/bin/qsandbox-shim: $(OBJ)/sandbox/shim/shim_main.o $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -static-pie -Wl,--gc-sections -o $@ $^
-$(OUT)/bin/qstress: $(OBJ)/stress/main.o $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
+$(OUT)/bin/qstress: $(OBJ)/stress/harness/qstress_main.o $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_stress)
@@ -176,7 +177,9 @@ $(OUT)/lib/pkgconfig/qsettings.pc: qsettings.pc.in Makefile
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' $< > $@
 
 # Tests see the inside: they link the objects, not the shared library (which library.bats and the examples use).
-$(OUT)/tests/%: $(OBJ)/tests/%.o $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
+.SECONDEXPANSION:
+TEST_OBJECT = $(OBJ)/$(basename $(filter %/$(1).c,$(TEST_SRC))).o
+$(TESTS): $(OUT)/tests/%: $$(call TEST_OBJECT,$$*) $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) $(LIBS_stress) -lcmocka -ldl

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The settings that all sides hold. */
+#include "base/buf.h"
 #include "bench/world.h"
-#include "store/buf.h"
 
 #include <string.h>
 

@@ -3,11 +3,11 @@
  * qsandbox run beside bubblewrap alone with the same mounts and namespaces; the flushes of one run; and how the plan
  * grows with the number of writable roots.
  */
+#include "base/buf.h"
 #include "bench/process.h"
 #include "bench/world.h"
-#include "sandbox/bwrap_args.h"
-#include "sandbox/context.h"
-#include "store/buf.h"
+#include "sandbox/plan/bwrap_args.h"
+#include "sandbox/run/prepare.h"
 
 #include <errno.h>
 #include <string.h>

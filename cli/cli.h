@@ -9,14 +9,14 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/error.h"
 #include "qsettings/qsettings.h"
-#include "store/buf.h"
-#include "store/cleanup.h"
-#include "store/digest.h"
-#include "store/error.h"
-#include "store/value.h"
 #include "terminal/nearest.h"
 #include "terminal/paint.h"
+#include "text/value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -203,7 +203,7 @@ command_function cmd_doctor, cmd_fsck, cmd_repair, cmd_compact, cmd_backup, cmd_
 command_function cmd_policy, cmd_publish, cmd_replace, cmd_watch, cmd_schema;
 command_function cmd_completion, cmd_complete, cmd_version, cmd_help;
 
-/* ---- stores and commits (cli/stores.c, cli/commit.c) ---- */
+/* ---- stores and commits (cli/open_stores.c, cli/commit_report.c) ---- */
 
 /* Says on standard error, once, where HOME or XDG_CONFIG_HOME name another place than the password database. */
 void cli_note_home(struct cli *cli);
@@ -277,7 +277,7 @@ void suggest_key(const char *document, size_t len, const char *path, struct qs_e
 /* The same as a note, where the command itself is no failure. */
 void suggest_key_note(const struct cli *cli, const char *document, size_t len, const char *path);
 
-/* ---- what the schema says (cli/hints.c) ---- */
+/* ---- what the schema says (cli/secrets.c) ---- */
 
 #define SECRET_TEXT "<secret>"
 /* Does the schema mark the value at this encoded key as secret? */
@@ -286,7 +286,7 @@ bool secret_key(const void *key, size_t len);
  */
 void secret_mask(struct cli *cli, json_t **value, const struct qs_key *key);
 
-/* ---- after a write (cli/override.c) ---- */
+/* ---- after a write (cli/warn_overridden.c) ---- */
 
 /* Warns where a stronger scope overrides the value just written at path. */
 void warn_overridden(struct cli *cli, const struct qs_store *store, const char *path, const json_t *value);
@@ -298,7 +298,7 @@ json_t *change_json(struct cli *cli, const struct qs_change *change); /* {path, 
 void change_text(const struct cli *cli, const char *indent, const struct qs_change *change, struct buf *out);
 const char *change_path(const struct qs_change *change, char *text, size_t size);
 
-/* ---- remarks (cli/cmd_check.c) ---- */
+/* ---- remarks (cli/cmd/cmd_check.c) ---- */
 
 struct leaf;
 /* What a person should know of settings that are accepted, as notes on standard error. */

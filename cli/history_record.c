@@ -2,7 +2,7 @@
 /* Printing a record of the history. */
 #include "cli/history_record.h"
 
-#include "store/key.h"
+#include "text/key_path.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* Files that commands read whole. */
 #include "cli/cli.h"
 
-#include "store/os.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 /* Text, JSON and errors of the command line. */
 #include "cli/cli.h"
 
-#include "store/os.h"
-#include "store/utf8.h"
-#include "terminal/pager.h"
+#include "base/os.h"
+#include "base/utf8.h"
+#include "terminal/less.h"
 
 #include <errno.h>
 #include <stdarg.h>

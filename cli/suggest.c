@@ -2,8 +2,8 @@
 /* The key that was probably meant: from the settings that were looked through, and from the schema. */
 #include "cli/cli.h"
 
-#include "store/doc.h"
-#include "store/schema.h"
+#include "schema/schema.h"
+#include "text/doc.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * line, takes a record, and is whole with one record more, its own; what is appended to a damaged one does not mend it.
  */
 #include "fuzz/fuzz.h"
-#include "sandbox/audit.h"
+#include "sandbox/run/run_log.h"
 
 #include <fcntl.h>
 #include <string.h>

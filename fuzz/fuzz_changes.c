@@ -8,8 +8,8 @@
  */
 #include "fuzz/fuzz.h"
 
-#include "store/key.h"
 #include "store/overlay.h"
+#include "text/key_path.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  */
 #include "fuzz/fuzz.h"
 
-#include "store/buf.h"
-#include "store/pager.h"
+#include "base/buf.h"
+#include "store/page_cache.h"
 
 #include <lmdb.h>
 #include <stdbool.h>

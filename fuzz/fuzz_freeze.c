@@ -4,9 +4,9 @@
  * right head is added. Invariants: refused with QS_DAMAGED or QS_INVALID, or it is byte for byte what freezing the
  * policy that came out of it gives; a whole policy is there and its document reads back.
  */
+#include "base/digest.h"
 #include "fuzz/fuzz.h"
 #include "reader/policy_result.h"
-#include "store/digest.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  * Invariants: keys and sections have the characters they may have; what was read, written down in its plainest form,
  * is whole and reads as the same again; the value that is asked for by name is the last of that name.
  */
+#include "base/buf.h"
 #include "fuzz/fuzz.h"
-#include "sandbox/hosthooks.h"
-#include "store/buf.h"
+#include "sandbox/host/gitconfig.h"
 
 #include <string.h>
 #include <strings.h>

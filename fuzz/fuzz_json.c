@@ -5,7 +5,7 @@
  * text, at a quote; and a text that this parser takes as it is, jansson alone takes for the same value.
  */
 #include "fuzz/fuzz.h"
-#include "store/doc.h"
+#include "text/doc.h"
 
 #include <string.h>
 

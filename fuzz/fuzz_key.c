@@ -6,7 +6,7 @@
  * the order of keys is an order.
  */
 #include "fuzz/fuzz.h"
-#include "store/key.h"
+#include "text/key_path.h"
 
 #include <string.h>
 

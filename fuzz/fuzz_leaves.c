@@ -6,9 +6,9 @@
  * the same keys and, where they were canonical, the same values.
  */
 #include "fuzz/fuzz.h"
-#include "store/doc.h"
-#include "store/key.h"
 #include "tests/support/canonical.h"
+#include "text/doc.h"
+#include "text/key_path.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  * Invariant: what is accepted is where the kernel ends (same inode, or absent for both); what the kernel can open as a
  * regular file is accepted.
  */
-#include "writer/link.h"
+#include "writer/resolve_target.h"
 
 #include <errno.h>
 #include <fcntl.h>

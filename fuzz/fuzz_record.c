@@ -6,11 +6,11 @@
  * Invariants: what is refused is QS_DAMAGED (or a later format version) with a message; what is accepted encodes to the
  * same bytes; no changed byte is accepted; a purge keeps the digest and takes the values out.
  */
+#include "base/digest.h"
 #include "fuzz/fuzz.h"
-#include "store/digest.h"
-#include "store/doc.h"
-#include "store/journal.h"
+#include "store/history_codec.h"
 #include "store/meta_record.h"
+#include "text/doc.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  */
 #include "fuzz/fuzz.h"
 #include "reader/policy_model.h"
-#include "store/schema.h"
+#include "schema/schema.h"
 
 #include <string.h>
 

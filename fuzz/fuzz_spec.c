@@ -8,7 +8,7 @@
  */
 #include "fuzz/fuzz.h"
 #include "qsettings/version.h"
-#include "sandbox/spec.h"
+#include "sandbox/plan/spec.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -9,8 +9,8 @@
  */
 #include "fuzz/fuzz.h"
 
+#include "base/buf.h"
 #include "qsettings/txn.h"
-#include "store/buf.h"
 #include "store/page.h"
 #include "tests/support/store_fixture.h"
 

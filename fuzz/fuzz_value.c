@@ -6,8 +6,8 @@
  * text reads back equal; and what was changed is not equal.
  */
 #include "fuzz/fuzz.h"
-#include "store/value.h"
 #include "tests/support/canonical.h"
+#include "text/value.h"
 
 #include <math.h>
 #include <string.h>

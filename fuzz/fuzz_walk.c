@@ -6,10 +6,10 @@
  */
 #include "fuzz/fuzz.h"
 
-#include "store/buf.h"
-#include "store/key.h"
+#include "base/buf.h"
 #include "store/snapshot.h"
 #include "tests/support/canonical.h"
+#include "text/key_path.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * something else; and locating the members of the root stays within the text.
  */
 #include "fuzz/fuzz.h"
-#include "store/doc.h"
+#include "text/doc.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 FILTER_TOOL := $(OUT)/tools/filter-tables
 FILTER_C    := $(OBJ)/filter_tables.c
 
-$(FILTER_TOOL): $(OBJ)/tools/filter_tables.o $(OBJ)/sandbox/filter.o $(INTERNAL)
+$(FILTER_TOOL): $(OBJ)/tools/filter_tables.o $(OBJ)/sandbox/plan/filter.o $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) $(LIBS_sandbox)

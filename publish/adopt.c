@@ -6,13 +6,13 @@
  * those that were published, for else it may be newer than the file. The settings are read under the store's lock, so
  * nothing comes between looking and committing.
  */
-#include "publish/publish.h"
+#include "publish/publish_internal.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/schema.h"
-#include "store/value.h"
-#include "writer/txn.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "schema/schema.h"
+#include "text/value.h"
+#include "writer/txn_internal.h"
 
 #include <stdio.h>
 #include <string.h>

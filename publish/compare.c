@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a file stands to the settings: the leaves in which they differ. */
-#include "publish/publish.h"
+#include "publish/publish_internal.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/key.h"
-#include "store/value.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "text/key_path.h"
+#include "text/value.h"
 
 #include <string.h>
 

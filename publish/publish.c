@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publishing one target; publish/publish.h has the steps. */
-#include "publish/publish.h"
+/* Publishing one target; publish/publish_internal.h has the steps. */
+#include "publish/publish_internal.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/schema.h"
-#include "store/value.h"
-#include "writer/file.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "schema/schema.h"
+#include "text/value.h"
+#include "writer/atomic_file.h"
 
 #include <errno.h>
 #include <string.h>

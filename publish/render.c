@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a target should hold: the settings it names, as text. */
-#include "publish/publish.h"
+#include "publish/publish_internal.h"
 
-#include "qsettings/care.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "qsettings/maintenance.h"
 #include "qsettings/settings.h"
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/value.h"
+#include "text/value.h"
 
 #include <string.h>
 

@@ -4,14 +4,14 @@
  * Key: the file's path. Value: canonical JSON {"for": "qwen", "format": "json"|"yaml", "scope": NAME}, "for" only where
  * set.
  */
-#include "publish/publish.h"
+#include "publish/publish_internal.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/os.h"
-#include "store/utf8.h"
-#include "store/value.h"
-#include "writer/txn.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/os.h"
+#include "base/utf8.h"
+#include "text/value.h"
+#include "writer/txn_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,10 @@
 /* Why a setting has the value it has: each layer's value, who set it, what counted, and the reason in words. */
 #include "reader/settings_internal.h"
 
+#include "base/cleanup.h"
+#include "base/error.h"
 #include "qsettings/history.h"
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/key.h"
+#include "text/key_path.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -8,10 +8,10 @@
  */
 #include "reader/policy_result.h"
 
-#include "store/cleanup.h"
-#include "store/digest.h"
-#include "store/error.h"
-#include "store/os.h"
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/os.h"
 
 #include <fcntl.h>
 #include <stdio.h>

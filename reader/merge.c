@@ -2,9 +2,9 @@
 /* Sifting the layers and putting the effective document together. */
 #include "reader/merge.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/key.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "text/key_path.h"
 
 #include <string.h>
 

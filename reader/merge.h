@@ -17,8 +17,8 @@
 #define READER_MERGE_H
 
 #include "qsettings/settings.h"
-#include "store/doc.h"
-#include "store/schema.h"
+#include "schema/schema.h"
+#include "text/doc.h"
 
 struct merge_layer {
     const struct leaf *items; /* sorted; borrowed */

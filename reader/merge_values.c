@@ -2,8 +2,8 @@
 /* Merging two values of one key, as the schema says for it. */
 #include "reader/merge.h"
 
-#include "store/cleanup.h"
-#include "store/key.h"
+#include "base/cleanup.h"
+#include "text/key_path.h"
 
 #include <string.h>
 

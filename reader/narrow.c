@@ -2,8 +2,8 @@
 /* The meet of two policies, field by field. */
 #include "reader/narrow.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
+#include "base/cleanup.h"
+#include "base/error.h"
 
 #include <string.h>
 

@@ -13,12 +13,12 @@
  */
 #include "reader/policy_result.h"
 
-#include "qsettings/care.h"
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/key.h"
-#include "store/schema.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "qsettings/maintenance.h"
+#include "schema/schema.h"
 #include "store/snapshot.h"
+#include "text/key_path.h"
 
 #include <stdio.h>
 #include <string.h>

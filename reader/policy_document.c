@@ -2,9 +2,9 @@
 /* Policies to and from their document. */
 #include "reader/policy_internal.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/schema.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "schema/schema.h"
 
 #include <string.h>
 

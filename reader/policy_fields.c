@@ -2,8 +2,8 @@
 /* The table of a policy's fields, and the small operations on their values. */
 #include "reader/policy_model.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
+#include "base/cleanup.h"
+#include "base/error.h"
 
 #include <string.h>
 

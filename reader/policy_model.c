@@ -3,10 +3,10 @@
 #include "reader/narrow.h"
 #include "reader/policy_internal.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/key.h"
-#include "store/schema.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "schema/schema.h"
+#include "text/key_path.h"
 
 #include <string.h>
 

@@ -19,7 +19,7 @@
 #define READER_POLICY_MODEL_H
 
 #include "qsettings/policy.h"
-#include "store/doc.h"
+#include "text/doc.h"
 
 enum policy_kind {
     POLICY_ENUM,      /* an enum of policy.h, narrow first; the meet is the smaller */

@@ -2,9 +2,9 @@
 /* The result of a policy read: what it holds, what it gives out, and its sources as JSON. */
 #include "reader/policy_result.h"
 
-#include "store/cleanup.h"
-#include "store/digest.h"
-#include "store/error.h"
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/error.h"
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
 /* Effective settings: each store read once, the workspace file once, and all merged. */
 #include "reader/settings_internal.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/key.h"
+#include "base/cleanup.h"
+#include "base/error.h"
 #include "store/snapshot.h"
+#include "text/key_path.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,10 +5,10 @@
  */
 #include "qsettings/watch.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/history.h"
-#include "store/key.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "store/history_read.h"
+#include "text/key_path.h"
 
 #include <errno.h>
 #include <string.h>

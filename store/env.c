@@ -2,9 +2,9 @@
 /* The LMDB environment: open through a verified descriptor, one transaction, keep or close. */
 #include "store/env.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/os.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking things up in a snapshot: searches over the sorted entries, no system call. */
-#include "store/cleanup.h"
-#include "store/index.h"
-#include "store/key.h"
+#include "base/cleanup.h"
+#include "store/lookup_index.h"
 #include "store/snapshot.h"
+#include "text/key_path.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 /* The meta record's bytes, and the digest over a store's content. */
 #include "store/meta_record.h"
 
-#include "store/buf.h"
-#include "store/digest.h"
-#include "store/doc.h"
+#include "base/buf.h"
+#include "base/digest.h"
+#include "text/doc.h"
 
 #include <string.h>
 

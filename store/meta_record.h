@@ -22,9 +22,9 @@
 #ifndef STORE_META_RECORD_H
 #define STORE_META_RECORD_H
 
+#include "base/digest.h"
+#include "base/error.h"
 #include "qsettings/store.h"
-#include "store/digest.h"
-#include "store/error.h"
 
 #define RECORD_BYTES          200u
 #define RECORD_VERSION        1u

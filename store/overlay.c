@@ -2,8 +2,8 @@
 /* Change sets over sorted lists. */
 #include "store/overlay.h"
 
-#include "store/key.h"
 #include "store/snapshot.h"
+#include "text/key_path.h"
 
 #include <string.h>
 

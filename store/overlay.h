@@ -10,7 +10,7 @@
 
 #include "store/meta_record.h"
 
-#include "store/doc.h"
+#include "text/doc.h"
 
 struct overlay_chunk;
 struct overlay {

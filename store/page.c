@@ -2,7 +2,7 @@
 /* Decoding and checking LMDB's pages. Every number that comes from the page is checked before it is used. */
 #include "store/page.h"
 
-#include "store/buf.h"
+#include "base/buf.h"
 
 #include <string.h>
 

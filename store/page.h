@@ -14,7 +14,7 @@
 #ifndef STORE_PAGE_H
 #define STORE_PAGE_H
 
-#include "store/error.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

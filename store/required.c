@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Must the system store exist? Asked by the policy read and by the command; writing the file is the writer's. */
-#include "qsettings/care.h"
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/os.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/os.h"
+#include "qsettings/maintenance.h"
 #include "store/snapshot.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 /* Snapshots: their lifetime, and the reader's loop. Looking things up in one is in lookup.c. */
 #include "store/snapshot.h"
 
-#include "store/cleanup.h"
+#include "base/cleanup.h"
+#include "base/os.h"
 #include "store/env.h"
-#include "store/os.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,10 +12,10 @@
 #ifndef STORE_SNAPSHOT_H
 #define STORE_SNAPSHOT_H
 
-#include "store/doc.h"
 #include "store/meta_record.h"
-#include "store/pager.h"
-#include "store/place.h"
+#include "store/page_cache.h"
+#include "store/store_dir.h"
+#include "text/doc.h"
 
 #include <stdatomic.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk over one LMDB tree: depth first, in key order, every page checked before it is used. */
-#include "store/buf.h"
-#include "store/key.h"
-#include "store/pager.h"
+#include "base/buf.h"
+#include "store/page_cache.h"
+#include "text/key_path.h"
 
 #include <string.h>
 

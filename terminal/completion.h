@@ -11,7 +11,7 @@
 #ifndef TERMINAL_COMPLETION_H
 #define TERMINAL_COMPLETION_H
 
-#include "store/buf.h"
+#include "base/buf.h"
 
 #include <stdbool.h>
 #include <stddef.h>

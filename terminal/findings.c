@@ -2,7 +2,7 @@
 /* A doctor's findings, as a list, as JSON and as lines. */
 #include "terminal/findings.h"
 
-#include "store/cleanup.h"
+#include "base/cleanup.h"
 #include "terminal/paint.h"
 
 #include <stdarg.h>

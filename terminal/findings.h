@@ -8,9 +8,9 @@
 #ifndef TERMINAL_FINDINGS_H
 #define TERMINAL_FINDINGS_H
 
-#include "store/buf.h"
-#include "store/error.h"
-#include "store/value.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "text/value.h"
 
 #include <stdbool.h>
 

@@ -2,8 +2,8 @@
 /* Colour, visible control characters, and how wide text is. */
 #include "terminal/paint.h"
 
-#include "store/cleanup.h"
-#include "store/utf8.h"
+#include "base/cleanup.h"
+#include "base/utf8.h"
 
 #include <locale.h>
 #include <pthread.h>

@@ -9,7 +9,7 @@
 #ifndef TERMINAL_PAINT_H
 #define TERMINAL_PAINT_H
 
-#include "store/buf.h"
+#include "base/buf.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -44,7 +44,7 @@ export -f run_one
 
 {
     for t in "$out"/tests/test_*; do [[ -x $t && $t != *.so ]] && echo "$t"; done
-    for t in "$top"/tests/*.bats; do [[ -e $t ]] && echo "$t"; done
+    for t in "$top"/tests/*/*.bats; do [[ -e $t ]] && echo "$t"; done
 } | grep -E "$pattern" | xargs -P 2 -I{} bash -c 'run_one "$@"' _ "$out" "$logs" "$top" {}
 
 read -r passed failed skipped < <(cat "$logs"/*.count | awk '{p+=$1; f+=$2; s+=$3} END {print p+0, f+0, s+0}')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the system call filters as C, for this processor: libseccomp works at build time, not in a run. */
-#include "sandbox/filter.h"
-#include "store/cleanup.h"
+#include "base/cleanup.h"
+#include "sandbox/plan/filter.h"
 
 #include <linux/filter.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ int main(void)
     };
     const size_t count = sizeof tables / sizeof tables[0];
     (void)printf("/* Made by tools/filter_tables.c with libseccomp; do not edit. */\n"
-                 "#include \"sandbox/filter.h\"\n\n#include <linux/filter.h>\n\n");
+                 "#include \"sandbox/plan/filter.h\"\n\n#include <linux/filter.h>\n\n");
     for (size_t i = 0; i < count; i++) {
         AUTO(buf_release) struct buf program = {0};
         struct qs_error err = {0};

@@ -3,8 +3,8 @@
  * Prints the manual page qsettings-policy(5), in mdoc(7), from the schema table. `make man` writes it to
  * docs/man/qsettings-policy.5; a test holds the two together.
  */
-#include "store/cleanup.h"
-#include "store/schema.h"
+#include "base/cleanup.h"
+#include "schema/schema.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -131,7 +131,7 @@ static void entries(bool policy)
 
 static const char head[] =
     ".\\\" SPDX-License-Identifier: Apache-2.0\n"
-    ".\\\" Made from store/schema_table.h by `make man`; edit the table, not this page.\n"
+    ".\\\" Made from schema/schema_table.h by `make man`; edit the table, not this page.\n"
     ".Dd November 29, 2026\n"
     ".Dt QSETTINGS-POLICY 5\n"
     ".Os\n"

@@ -6,7 +6,7 @@
  * Each object of the schema is an interface named by its path: mcpServers.<name> is McpServersEntry.
  */
 #include "reader/policy_model.h"
-#include "store/schema_internal.h"
+#include "schema/schema_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -270,7 +270,7 @@ static void policy(void)
 int main(void)
 {
     print("// SPDX-License-Identifier: Apache-2.0\n"
-          "// Made from store/schema_table.h by `make node-types`; edit the table, not this file.\n"
+          "// Made from schema/schema_table.h by `make node-types`; edit the table, not this file.\n"
           "\n"
           "/** A value of a setting. */\n"
           "export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [name: string]: "

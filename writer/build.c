@@ -2,10 +2,10 @@
 /* Building a whole store file, and swapping it in. */
 #include "writer/build.h"
 
-#include "store/cleanup.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/os.h"
 #include "store/env.h"
-#include "store/error.h"
-#include "store/os.h"
 
 #include <errno.h>
 #include <fcntl.h>

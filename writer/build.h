@@ -8,9 +8,9 @@
 #ifndef WRITER_BUILD_H
 #define WRITER_BUILD_H
 
-#include "store/history.h"
-#include "writer/hold.h"
-#include "writer/journal_build.h"
+#include "store/history_read.h"
+#include "writer/history_build.h"
+#include "writer/writer_open.h"
 
 struct build {
     struct record record;                   /* counts, txn_id and history_count are set by build_file */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commit: the change list, the history record, the LMDB transaction, and the word on what is stored now. */
-#include "store/cleanup.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "schema/schema.h"
 #include "store/env.h"
-#include "store/error.h"
-#include "store/schema.h"
-#include "writer/actor.h"
-#include "writer/journal_build.h"
-#include "writer/txn.h"
+#include "writer/history_build.h"
+#include "writer/identity.h"
+#include "writer/txn_internal.h"
 
 #include <string.h>
 

@@ -9,10 +9,10 @@
  * A new file has the mode that was asked for. Where the directory has a default ACL, each permission must be in both: a
  * default ACL never widens, and never is widened.
  */
-#include "store/buf.h"
-#include "store/cleanup.h"
-#include "store/os.h"
-#include "writer/file.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/os.h"
+#include "writer/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

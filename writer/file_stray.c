@@ -3,9 +3,9 @@
  * What killed calls left beside FILE. Only what provably belongs to a dead writer goes: its lock can be taken. Where
  * the file system has no locks nothing is provable, and it stays. Nothing here is an error of the call at hand.
  */
-#include "store/cleanup.h"
-#include "store/os.h"
-#include "writer/file.h"
+#include "base/cleanup.h"
+#include "base/os.h"
+#include "writer/atomic_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,9 +5,9 @@
  * Comparing before a rename leaves a window; after an exchange there is none: what is compared is out of everybody's
  * reach. That nobody still has it open for writing is asked of the kernel by a read lease (fcntl(2), F_SETLEASE).
  */
-#include "store/cleanup.h"
-#include "store/os.h"
-#include "writer/file.h"
+#include "base/cleanup.h"
+#include "base/os.h"
+#include "writer/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making a store, and the file that says it must exist. */
-#include "qsettings/care.h"
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/os.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/os.h"
+#include "qsettings/maintenance.h"
 #include "writer/build.h"
 
 #include <dirent.h>

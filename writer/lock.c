@@ -2,9 +2,9 @@
 /* The writer lock, its note for those who wait, and what fork does to it. */
 #include "writer/lock.h"
 
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/os.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #ifndef WRITER_LOCK_H
 #define WRITER_LOCK_H
 
-#include "store/place.h"
+#include "store/store_dir.h"
 
 struct writer_lock {
     int fd; /* -1: not held */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* purge: a key's values out of settings and history, and the file rebuilt so that no free page keeps a copy. */
-#include "qsettings/care.h"
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/key.h"
-#include "writer/actor.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "qsettings/maintenance.h"
+#include "text/key_path.h"
 #include "writer/build.h"
-#include "writer/care.h"
+#include "writer/identity.h"
+#include "writer/maintenance_internal.h"
 
 #include <string.h>
 

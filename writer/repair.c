@@ -3,13 +3,13 @@
  * repair, for disks that broke their promise: the newest generation that verifies by itself, and as much of its history
  * as can be read. A person decides; nothing is changed without apply.
  */
-#include "qsettings/care.h"
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/os.h"
-#include "writer/actor.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/os.h"
+#include "qsettings/maintenance.h"
 #include "writer/build.h"
-#include "writer/care.h"
+#include "writer/identity.h"
+#include "writer/maintenance_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* restore: a backup's content as a new generation. */
-#include "qsettings/care.h"
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/key.h"
-#include "store/os.h"
-#include "writer/actor.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/os.h"
+#include "qsettings/maintenance.h"
+#include "text/key_path.h"
 #include "writer/build.h"
-#include "writer/care.h"
+#include "writer/identity.h"
+#include "writer/maintenance_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

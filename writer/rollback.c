@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rollback: an older generation's content as the content of a transaction. */
+#include "base/cleanup.h"
+#include "base/error.h"
 #include "qsettings/history.h"
-#include "store/cleanup.h"
-#include "store/error.h"
-#include "store/history.h"
-#include "store/rewind.h"
-#include "writer/txn.h"
+#include "store/history_at.h"
+#include "store/history_read.h"
+#include "writer/txn_internal.h"
 
 enum qs_status qs_txn_rollback(struct qs_txn *txn, uint64_t generation, struct qs_error *err)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transactions: begin, the changes, abort. Commit is in commit.c. */
-#include "writer/txn.h"
+#include "writer/txn_internal.h"
 
-#include "store/cleanup.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "schema/schema.h"
 #include "store/env.h"
-#include "store/error.h"
-#include "store/schema.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a transaction changes beside the settings: locks, flags, publish targets. */
-#include "store/error.h"
-#include "writer/txn.h"
+#include "base/error.h"
+#include "writer/txn_internal.h"
 
 static const struct qs_bytes LOCK_VALUE = {"true", 4};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made from store/schema_table.h by `make node-types`; edit the table, not this file.
+// Made from schema/schema_table.h by `make node-types`; edit the table, not this file.
 
 /** A value of a setting. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [name: string]: Json };

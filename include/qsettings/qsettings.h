@@ -3,11 +3,11 @@
 #ifndef QSETTINGS_QSETTINGS_H
 #define QSETTINGS_QSETTINGS_H
 
-#include "qsettings/care.h"
 #include "qsettings/file.h"
 #include "qsettings/history.h"
 #include "qsettings/key.h"
 #include "qsettings/limits.h"
+#include "qsettings/maintenance.h"
 #include "qsettings/policy.h"
 #include "qsettings/publish.h"
 #include "qsettings/settings.h"

@@ -2,8 +2,8 @@
 /* Canonical text: what reads as a leaf's value and is written as it was. */
 #include "tests/support/canonical.h"
 
-#include "store/cleanup.h"
-#include "store/value.h"
+#include "base/cleanup.h"
+#include "text/value.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_DOCUMENTS_H
 #define TESTS_SUPPORT_DOCUMENTS_H
 
-#include "store/doc.h"
+#include "text/doc.h"
 
 struct document_fault {
     const char *text;

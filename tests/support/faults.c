@@ -2,7 +2,7 @@
 /* Faults at the seam: a table of calls, each of which asks judge() first. */
 #include "tests/support/faults.h"
 
-#include "store/os.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults at the seam of store/os.h: the n-th call fails, or is made and then reported as failed, or transfers less, or
+ * Faults at the seam of base/os.h: the n-th call fails, or is made and then reported as failed, or transfers less, or
  * something else happens just before it.
  *
  *     for (unsigned n = 1; n <= calls; n++) {

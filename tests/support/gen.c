@@ -3,8 +3,8 @@
  * Generators, OOPSLA 2014): one word of state, any seed is good. */
 #include "tests/support/gen.h"
 
+#include "base/utf8.h"
 #include "qsettings/limits.h"
-#include "store/utf8.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef TESTS_SUPPORT_GEN_H
 #define TESTS_SUPPORT_GEN_H
 
-#include "store/buf.h"
+#include "base/buf.h"
 
 #include <jansson.h>
 

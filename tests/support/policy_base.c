@@ -2,7 +2,7 @@
 /* The base of the tables of missing policies. */
 #include "tests/support/policy_base.h"
 
-#include "store/cleanup.h"
+#include "base/cleanup.h"
 #include "tests/support/store_fixture.h"
 
 #include <setjmp.h>

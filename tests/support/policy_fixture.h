@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_POLICY_FIXTURE_H
 #define TESTS_SUPPORT_POLICY_FIXTURE_H
 
-#include "sandbox/hostfacts.h"
+#include "sandbox/host/facts.h"
 
 /* A list of literals; the arrays are static and are not to be freed. At most 16. */
 struct qs_list fixture_list(const char *first, ...) __attribute__((sentinel));

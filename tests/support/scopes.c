@@ -2,7 +2,7 @@
 /* Stores of all scopes for tests; and stores with content that no writer of ours would accept. */
 #include "tests/support/scopes.h"
 
-#include "store/cleanup.h"
+#include "base/cleanup.h"
 #include "tests/support/stores.h"
 #include "writer/build.h"
 

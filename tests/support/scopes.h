@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_SCOPES_H
 #define TESTS_SUPPORT_SCOPES_H
 
-#include "qsettings/care.h"
+#include "qsettings/maintenance.h"
 #include "tests/support/scratch.h"
 
 struct scopes {

@@ -2,7 +2,7 @@
 /* Stores for tests. */
 #include "tests/support/store_fixture.h"
 
-#include "store/os.h"
+#include "base/os.h"
 #include "tests/support/scratch.h"
 #include "tests/support/stores.h"
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_STORE_FIXTURE_H
 #define TESTS_SUPPORT_STORE_FIXTURE_H
 
-#include "qsettings/care.h"
+#include "qsettings/maintenance.h"
 #include "store/snapshot.h"
 
 #include <stdint.h>

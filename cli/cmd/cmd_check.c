@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check: judges a document as a store would, without a store. */
+#include "cli/cli.h"
+
+#include "schema/schema.h"
+
+#include <string.h>
+
+static enum qs_status parse_file(struct cli *cli, const char *file, struct doc **ret_doc, struct qs_error *err)
+{
+    enum qs_text_format format;
+    char *text AUTO_FREE = NULL;
+    size_t len = 0;
+    const char *name = strcmp(file, "-") == 0 ? "standard input" : file;
+    enum qs_status status = options_format(cli, &format, err);
+    if (status == QS_OK)
+        status = input_read(file, QS_DOCUMENT_MAX_BYTES, &text, &len, err);
+    if (status != QS_OK)
+        return status;
+    enum doc_format as = format == QS_FORMAT_YAML   ? DOC_YAML
+                         : format == QS_FORMAT_JSON ? DOC_JSON
+                                                    : doc_format_of(name);
+    return doc_parse(name, text, len, as, ret_doc, err);
+}
+
+void warn_notes(const struct cli *cli, const struct leaf *items, size_t count, unsigned flags)
+{
+    struct schema_notes notes AUTO(schema_notes_release) = {0};
+    if (schema_collect_notes(items, count, flags, &notes, NULL) != QS_OK)
+        return;
+    for (size_t i = 0; i < notes.count; i++)
+        warn(cli, NULL, "%s", notes.items[i]);
+}
+
+enum qs_status cmd_check(struct cli *cli, int count, char **operands, struct qs_error *err)
+{
+    struct doc *doc AUTO(doc_release) = NULL;
+    struct leaves leaves AUTO(leaves_release) = {0};
+    (void)count;
+    enum qs_status status = parse_file(cli, operands[0], &doc, err);
+    if (status == QS_OK)
+        status = leaves_from_value(doc_root(doc), NULL, doc, &leaves, err);
+    if (status == QS_OK)
+        status = schema_check_document(doc_root(doc), doc, 0, err);
+    if (status != QS_OK)
+        return status;
+    warn_notes(cli, leaves.items, leaves.count, 0);
+    if (!cli->json) {
+        buf_printf(&cli->out, "%s: ok, %zu settings\n", operands[0], leaves.count);
+        return QS_OK;
+    }
+    json_t *report = json_object();
+    put(cli, report, "file", json_words(operands[0]));
+    put(cli, report, "status", json_string("ok"));
+    put(cli, report, "entries", json_integer((json_int_t)leaves.count));
+    out_json(cli, report);
+    return QS_OK;
+}

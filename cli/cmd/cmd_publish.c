@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* publish: settings into a file that is never absent; its drift; the register of files that every commit publishes. */
+#include "cli/cli.h"
+
+#include "text/doc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* FILE made absolute without "." and "..", since it is kept in a store and means the same from anywhere. */
+static enum qs_status absolute_file(const char *file, char **ret_file, struct qs_error *err)
+{
+    char *here AUTO_FREE = file[0] == '/' ? strdup("") : getcwd(NULL, 0);
+    char *joined AUTO_FREE = NULL;
+    if (!here || asprintf(&joined, "%s/%s", here, file) < 0) {
+        joined = NULL;
+        return error_set(err, QS_IO, "cannot tell the working directory");
+    }
+    char *clean AUTO_FREE = calloc(1, strlen(joined) + 2);
+    if (!clean)
+        return error_memory(err);
+    char *at = clean, *rest = joined;
+    for (char *part; (part = strsep(&rest, "/")) != NULL;) {
+        if (part[0] == '\0' || strcmp(part, ".") == 0)
+            continue;
+        if (strcmp(part, "..") == 0)
+            return error_set(err, QS_USAGE, "name the file without \"..\": %s", file);
+        at += sprintf(at, "/%s", part);
+    }
+    if (at == clean)
+        return error_set(err, QS_USAGE, "\"%s\" names no file", file);
+    *ret_file = STEAL(clean);
+    return QS_OK;
+}
+
+static enum qs_status make_target(const struct cli *cli, const char *file, struct qs_target *target,
+                                  struct qs_error *err)
+{
+    enum qs_text_format format;
+    const char *reader = cli->given[OPT_FOR];
+    enum qs_status status = options_format(cli, &format, err);
+    if (status != QS_OK)
+        return status;
+    if (reader && strcmp(reader, "qwen") != 0)
+        return error_set(err, QS_USAGE, "--for knows the reader qwen, not \"%s\"", reader);
+    bool yaml = format == QS_FORMAT_YAML || (format == QS_FORMAT_AUTO && doc_format_of(file) == DOC_YAML);
+    *target = (struct qs_target){.file = file,
+                                 .scope = cli->scope_given ? qs_scope_name(cli->scope) : "effective",
+                                 .format = yaml ? QS_PUBLISH_YAML : QS_PUBLISH_JSON,
+                                 .for_qwen = reader != NULL};
+    return QS_OK;
+}
+
+static unsigned publish_flags(const struct cli *cli)
+{
+    static const struct {
+        enum option_id option;
+        unsigned flag;
+    } pairs[] = {{OPT_FORCE, QS_PUBLISH_FORCE},
+                 {OPT_BACKUP, QS_PUBLISH_BACKUP},
+                 {OPT_DANGLING, QS_PUBLISH_DANGLING},
+                 {OPT_HARDLINKED, QS_PUBLISH_HARDLINKED},
+                 {OPT_OTHER_OWNER, QS_PUBLISH_OTHER_OWNER}};
+    unsigned flags = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        flags |= cli->given[pairs[i].option] ? pairs[i].flag : 0;
+    return flags;
+}
+
+static void target_json(struct cli *cli, json_t *object, const struct qs_target *target)
+{
+    put(cli, object, "file", json_words(target->file));
+    put(cli, object, "scope", json_words(target->scope));
+    put(cli, object, "format", json_string(target->format == QS_PUBLISH_YAML ? "yaml" : "json"));
+    put(cli, object, "for", target->for_qwen ? json_string("qwen") : json_null());
+}
+
+/* ---- writing ---- */
+
+static void report_published(struct cli *cli, const struct qs_target *target, enum qs_publish_outcome outcome)
+{
+    const char *what = outcome == QS_PUBLISH_WRITTEN ? "published" : "unchanged";
+    if (!cli->json) {
+        buf_printf(&cli->out, "%s: %s (%s)%s\n", target->file, what, target->scope,
+                   cli->given[OPT_ON_COMMIT] ? ", and registered: every commit publishes it" : "");
+        return;
+    }
+    json_t *report = json_object();
+    target_json(cli, report, target);
+    put(cli, report, "outcome", json_string(what));
+    out_json(cli, report);
+}
+
+static void advise_edited(const struct cli *cli, const struct qs_target *target, struct qs_error *err)
+{
+    (void)cli;
+    error_add_advice(err,
+                     "`qsettings publish --check %s` shows what differs; --adopt takes it over, --force overwrites it",
+                     target->file);
+}
+
+/* The store whose register is meant: the scope's; without one, as for a write. */
+static enum qs_status open_register(struct cli *cli, struct qs_store **ret_store, struct qs_error *err)
+{
+    if (cli->scope_given || geteuid() != 0)
+        return cli_open(cli, cli->scope_given ? cli->scope : QS_SCOPE_USER, ret_store, err);
+    error_set(err, QS_UNTRUSTED, "root must say which store to write; without a scope it would be root's own");
+    error_add_advice(err, "give --system, --defaults or --user");
+    return QS_UNTRUSTED;
+}
+
+static enum qs_status publish_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
+{
+    enum qs_publish_outcome outcome;
+    enum qs_status status = qs_publish(NULL, cli->root, target, publish_flags(cli), &outcome, err);
+    if (status == QS_CONFLICT)
+        advise_edited(cli, target, err);
+    if (status == QS_OK)
+        report_published(cli, target, outcome);
+    return status;
+}
+
+static enum qs_status register_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
+{
+    struct qs_store *store AUTO(auto_store) = NULL;
+    enum qs_publish_outcome outcome;
+    enum qs_status status = open_register(cli, &store, err);
+    if (status == QS_OK)
+        status = qs_publish_register(store, target, cli->given[OPT_MESSAGE], cli->wait_ms, NULL, err);
+    if (status == QS_OK)
+        status = qs_publish(store, cli->root, target, publish_flags(cli), &outcome, err);
+    if (status == QS_CONFLICT)
+        advise_edited(cli, target, err);
+    if (status == QS_OK)
+        report_published(cli, target, outcome);
+    return status;
+}
+
+static enum qs_status adopt_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
+{
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_adopt_options options = {.message = cli->given[OPT_MESSAGE],
+                                       .wait_ms = cli->wait_ms,
+                                       .flags = publish_flags(cli)};
+    struct qs_commit_info info = {0};
+    enum qs_status status = open_register(cli, &store, err);
+    if (status == QS_OK)
+        status = qs_publish_adopt(store, cli->root, target, &options, &info, err);
+    if (status != QS_OK)
+        return status;
+    cli_report_commit(cli, store, &info, NULL);
+    cli_publish_registered(cli, store);
+    return QS_OK;
+}
+
+/* ---- looking ---- */
+
+static struct qs_bytes bytes_of(const char *text)
+{
+    return text ? (struct qs_bytes){text, strlen(text)} : (struct qs_bytes){NULL, 0};
+}
+
+/* A difference seen as the change that publishing would make to the file. */
+static void difference(struct cli *cli, const struct qs_publish_difference *found, json_t *list)
+{
+    struct qs_key key = {0};
+    struct qs_change change = {.area = QS_AREA_SETTINGS,
+                               .old_value = bytes_of(found->in_file),
+                               .new_value = bytes_of(found->in_store)};
+    if (qs_key_parse(found->key, &key, NULL) != QS_OK) {
+        cli->out.failed = true;
+        return;
+    }
+    change.key = (struct qs_bytes){key.bytes, key.len};
+    if (cli->json)
+        push(cli, list, change_json(cli, &change));
+    else
+        change_text(cli, "  ", &change, &cli->out);
+}
+
+static void print_check(struct cli *cli, const struct qs_target *target, const struct qs_publish_report *found)
+{
+    json_t *list = cli->json ? json_array() : NULL;
+    if (!cli->json)
+        buf_printf(&cli->out, "%s: %s\n", target->file, qs_publish_state_name(found->state));
+    for (size_t i = 0; i < found->count; i++)
+        difference(cli, &found->differences[i], list);
+    if (!cli->json) {
+        if (found->parse.status != QS_OK)
+            buf_printf(&cli->out, "  cannot be read as a document: %s, line %u, column %u\n", found->parse.message,
+                       found->parse.line, found->parse.column);
+        return;
+    }
+    json_t *report = json_object();
+    target_json(cli, report, target);
+    put(cli, report, "state", json_string(qs_publish_state_name(found->state)));
+    put(cli, report, "differences", list);
+    put(cli, report, "parse", found->parse.status == QS_OK ? json_null() : json_words(found->parse.message));
+    out_json(cli, report);
+}
+
+static enum qs_status check_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
+{
+    struct qs_publish_report found AUTO(qs_publish_report_release) = {0};
+    enum qs_status status = qs_publish_check(NULL, cli->root, target, &found, err);
+    if (status != QS_OK)
+        return status;
+    print_check(cli, target, &found);
+    cli->exit_status = found.state == QS_PUBLISH_CURRENT ? 0 : 1;
+    return QS_OK;
+}
+
+static enum qs_status list_scope(struct cli *cli, enum qs_scope scope, json_t *list, struct qs_error *err)
+{
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_target_list targets AUTO(qs_target_list_release) = {0};
+    enum qs_status status = cli_open(cli, scope, &store, err);
+    if (status == QS_OK)
+        status = qs_publish_list(store, &targets, err);
+    for (size_t i = 0; status == QS_OK && i < targets.count; i++) {
+        const struct qs_target *target = &targets.items[i];
+        json_t *object = json_object();
+        target_json(cli, object, target);
+        put(cli, object, "store", json_string(qs_scope_name(scope)));
+        push(cli, list, object);
+        if (!cli->json)
+            buf_printf(&cli->out, "%s (%s, kept in the %s store)\n", target->file, target->scope, qs_scope_name(scope));
+    }
+    return status;
+}
+
+static enum qs_status list_files(struct cli *cli, struct qs_error *err)
+{
+    json_t *list AUTO(value_release) = json_array();
+    for (enum qs_scope scope = QS_SCOPE_SYSTEM; scope >= QS_SCOPE_DEFAULTS; scope--) {
+        struct qs_error local = {0};
+        if (cli->scope_given && scope != cli->scope)
+            continue;
+        enum qs_status status = list_scope(cli, scope, list, &local);
+        if (status == QS_OK || (status == QS_ABSENT && !cli->scope_given))
+            continue;
+        if (err)
+            *err = local;
+        return status;
+    }
+    if (cli->json)
+        out_json(cli, STEAL(list));
+    return QS_OK;
+}
+
+static enum qs_status remove_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
+{
+    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_commit_info info = {0};
+    enum qs_status status = open_register(cli, &store, err);
+    if (status == QS_OK)
+        status = qs_publish_unregister(store, target->file, cli->given[OPT_MESSAGE], cli->wait_ms, &info, err);
+    if (status != QS_OK)
+        return status;
+    json_t *changed = json_array();
+    push(cli, changed, json_words(target->file));
+    cli_report_commit(cli, store, &info, changed);
+    return QS_OK;
+}
+
+enum qs_status cmd_publish(struct cli *cli, int count, char **operands, struct qs_error *err)
+{
+    static const enum option_id modes[] = {OPT_CHECK, OPT_ON_COMMIT, OPT_LIST, OPT_REMOVE, OPT_ADOPT};
+    struct qs_target target;
+    char *file AUTO_FREE = NULL;
+    int given = 0;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+        given += cli->given[modes[i]] != NULL;
+    if (given > 1)
+        return error_set(err, QS_USAGE, "--check, --on-commit, --list, --remove and --adopt exclude each other");
+    if (cli->given[OPT_LIST] && count == 0)
+        return list_files(cli, err);
+    if (count != 1 || cli->given[OPT_LIST])
+        return error_set(err, QS_USAGE, cli->given[OPT_LIST] ? "publish --list takes no FILE" : "publish needs a FILE");
+    enum qs_status status = absolute_file(operands[0], &file, err);
+    if (status == QS_OK)
+        status = make_target(cli, file, &target, err);
+    if (status != QS_OK)
+        return status;
+    if (cli->given[OPT_CHECK])
+        return check_file(cli, &target, err);
+    if (cli->given[OPT_REMOVE])
+        return remove_file(cli, &target, err);
+    if (cli->given[OPT_ADOPT])
+        return adopt_file(cli, &target, err);
+    return cli->given[OPT_ON_COMMIT] ? register_file(cli, &target, err) : publish_file(cli, &target, err);
+}

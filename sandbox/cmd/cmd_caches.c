@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qsandbox caches: removes the private caches of one workspace, or fills them from the home's. */
+#include "sandbox/cmd/qsandbox.h"
+
+#include "base/cleanup.h"
+#include "sandbox/host/cache_seed.h"
+#include "sandbox/host/caches.h"
+#include "sandbox/host/copy_tree.h"
+#include "sandbox/host/host_path.h"
+#include "sandbox/host/state_dir.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum qs_status clear(const struct state_place *place, const char *workspace, struct qs_error *err)
+{
+    char whole[64];
+    int fd = -1;
+    (void)snprintf(whole, sizeof whole, "caches/%s", workspace);
+    enum qs_status status = state_open(place, whole, false, &fd, NULL, err);
+    if (status == QS_ABSENT)
+        return QS_OK; /* there are none */
+    return status == QS_OK ? tree_empty(fd, err) : status;
+}
+
+static enum qs_status seed(const struct state_place *place, const char *workspace, struct qs_error *err)
+{
+    struct seed_count count = {0};
+    enum qs_status status = caches_seed(place, workspace, &count, err);
+    if (status == QS_OK)
+        (void)printf("%llu files, %llu bytes\n", (unsigned long long)count.files, (unsigned long long)count.bytes);
+    return status;
+}
+
+static enum qs_status change(const struct options *options, struct qs_error *err)
+{
+    AUTO(path_fact_release) struct path_fact home = {.fd = -1}, workspace = {.fd = -1};
+    const struct passwd *entry = getpwuid(geteuid());
+    char name[STATE_WORKSPACE_BYTES];
+    if (!entry)
+        return error_set(err, QS_IO, "the password database has no entry for uid %u", (unsigned)geteuid());
+    AUTO_FREE char *here = getcwd(NULL, 0);
+    AUTO_FREE char *given = !options->workspace || !here   ? NULL
+                            : options->workspace[0] == '/' ? strdup(options->workspace)
+                                                           : path_join(here, options->workspace);
+    enum qs_status status = path_look(entry->pw_dir, "/", false, &home, err);
+    if (status == QS_OK)
+        status = path_look(given ? given : here ? here : "/", "/", false, &workspace, err);
+    if (status != QS_OK)
+        return status;
+    if (home.kind != PATH_DIR || workspace.kind != PATH_DIR)
+        return error_set(err, QS_USAGE, "there is no such workspace or home directory");
+    const struct state_place place = state_place_of(home.path, options->root, geteuid());
+    state_workspace_name(workspace.path, name);
+    if (options->clear)
+        status = clear(&place, name, err);
+    if (status == QS_OK && options->seed)
+        status = seed(&place, name, err);
+    return status;
+}
+
+int cmd_caches(const struct options *options)
+{
+    struct qs_error err = {0};
+    if (!options->clear && !options->seed) {
+        error_set(&err, QS_USAGE, "caches takes --clear, --seed, or both");
+        return report_error(&err, -QS_USAGE);
+    }
+    enum qs_status status = change(options, &err);
+    return status == QS_OK ? 0 : report_error(&err, -status);
+}

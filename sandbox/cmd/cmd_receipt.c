@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qsandbox receipt: the plan of this repository, the battery, and what was given, as one document; --compare holds it
+ * against an older one. */
+#include "sandbox/cmd/qsandbox.h"
+
+#include "base/cleanup.h"
+#include "sandbox/cmd/receipt.h"
+#include "text/doc.h"
+
+#include <stdio.h>
+
+static enum qs_status print(const struct options *options, const json_t *document, struct qs_error *err)
+{
+    AUTO(buf_release) struct buf text = {0};
+    enum qs_status status =
+        options->json ? value_encode_pretty(document, &text, err) : value_encode_yaml(document, &text, err);
+    if (status == QS_OK && (printf("%s%s", text.data, options->json ? "\n" : "") < 0 || fflush(stdout) != 0))
+        status = error_set(err, QS_IO, "cannot write to standard output");
+    return status;
+}
+
+/* What somebody gave: now, or else with the older receipt, since a look at what changed takes nothing of it away. */
+static const char *given_text(const char *now, const json_t *old, const char *name)
+{
+    return now ? now : json_string_value(json_object_get(old, name));
+}
+
+static enum qs_status make(const struct options *options, const json_t *old, json_t **ret_receipt, struct qs_error *err)
+{
+    const struct battery_request request = {.options = options};
+    const struct receipt_given given = {.host_group = given_text(options->host_group, old, "hostGroup"),
+                                        .agent = options->agent,
+                                        .owner = given_text(options->owner, old, "owner"),
+                                        .rollback = given_text(options->rollback, old, "rollback")};
+    struct battery_report battery;
+    struct context context;
+    enum qs_status status = context_open(options, false, 0, &context, err);
+    if (status == QS_OK)
+        status = battery_run(&request, &battery, err);
+    if (status == QS_OK)
+        status = receipt_make(&context, &battery, &given, ret_receipt, err);
+    context_release(&context);
+    return status;
+}
+
+int cmd_receipt(const struct options *options)
+{
+    AUTO(value_release) json_t *old = NULL, *receipt = NULL, *comparison = NULL;
+    struct qs_error err = {0};
+    enum qs_status status = QS_OK;
+    if (options->json && options->yaml)
+        status = error_set(&err, QS_USAGE, "--json and --yaml exclude each other");
+    if (status == QS_OK && options->compare) /* before the battery: a wrong file costs no seconds */
+        status = receipt_read(options->compare, &old, &err);
+    if (status == QS_OK)
+        status = make(options, old, &receipt, &err);
+    if (status == QS_OK && old) {
+        comparison = receipt_compare(old, receipt);
+        status = comparison ? QS_OK : error_set(&err, QS_IO, "out of memory");
+    }
+    if (status == QS_OK)
+        status = print(options, comparison ? comparison : receipt, &err);
+    if (status != QS_OK)
+        return report_error(&err, -status);
+    return comparison && json_is_true(json_object_get(comparison, "due")) ? -QS_NOT_FOUND : 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qsandbox run: policy, plan, workspace lock, journal, the run, sweep, outcome. */
+#include "sandbox/cmd/qsandbox.h"
+
+#include "base/cleanup.h"
+#include "sandbox/run/run_fallback.h"
+#include "sandbox/run/run_log.h"
+#include "sandbox/run/run_record.h"
+#include "terminal/paint.h"
+#include "text/value.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+struct attempt {
+    const struct options *options;
+    struct context context;
+    struct sweep sweep;
+    struct audit audit;
+    struct run_result result;
+    struct run_early early;
+    struct qs_error sweep_err;
+};
+
+static void opened(void *context, const struct host_facts *facts)
+{
+    struct attempt *attempt = context;
+    run_early_start(facts, &attempt->early);
+}
+
+/* While bubblewrap sets up: the list of the sweep, and the record of the start, durable. Called again when the run is
+ * tried again. */
+static enum qs_status record_first(void *context, struct qs_error *err)
+{
+    struct attempt *attempt = context;
+    enum qs_status written = sweep_write(&attempt->context, &attempt->sweep, err);
+    if (written != QS_OK)
+        return written;
+    if (attempt->context.policy.audit == QS_AUDIT_OFF || attempt->audit.fd >= 0)
+        return QS_OK;
+    const struct state_place place =
+        state_place_of(attempt->context.facts.home.path, attempt->options->root, attempt->context.facts.uid);
+    AUTO(value_release) json_t *start = record_start(attempt->options, &attempt->context);
+    enum qs_status status = start ? audit_open(&place, &attempt->audit, err) : error_set(err, QS_IO, "out of memory");
+    if (status == QS_OK)
+        status = audit_append(&attempt->audit, "start", start, true, err);
+    if (status != QS_OK)
+        error_add_advice(err, "executor.audit is required: without its record no command runs");
+    return status;
+}
+
+/* Once: when nothing runs any more, or at the end. */
+static void sweep_last(void *context)
+{
+    struct attempt *attempt = context;
+    (void)!sweep_end(&attempt->sweep, &attempt->sweep_err); /* reported at the end */
+}
+
+/* Tells those who know only the outcome. A failure here changes nothing of what was run. */
+static void record_last(struct attempt *attempt, const struct qs_error *why)
+{
+    struct qs_error err = {0};
+    if (attempt->audit.fd >= 0) {
+        AUTO(value_release) json_t *end = record_outcome(&attempt->result, &attempt->sweep);
+        if (why && end)
+            (void)json_object_set_new(end, "notRun", json_string(why->message));
+        if (!end || audit_append(&attempt->audit, "end", end, false, &err) != QS_OK)
+            (void)report_error(&err, 0);
+    }
+    if (record_status(attempt->options, &attempt->context, &attempt->result, &attempt->sweep, why, &err) != QS_OK)
+        (void)report_error(&err, 0);
+}
+
+static enum qs_status run_it(struct attempt *attempt, struct qs_error *err)
+{
+    struct run_request request = {.plan = &attempt->context.plan,
+                                  .env = &attempt->context.env,
+                                  .argv = attempt->options->command,
+                                  .session = attempt->context.in_session ? &attempt->context.session : NULL,
+                                  .early = &attempt->early,
+                                  .before_start = record_first,
+                                  .after_end = sweep_last,
+                                  .context = attempt};
+    enum qs_status status = context_take_share(&attempt->context, err);
+    return status == QS_OK ? run_try(&request, &attempt->context.facts, &attempt->result, err) : status;
+}
+
+static const char *policy_scope(const struct qs_policy_result *result)
+{
+    for (size_t i = 0; i < qs_policy_source_count(result); i++)
+        if (qs_policy_source(result, i)->sets_policy && qs_policy_source(result, i)->scope == QS_SCOPE_SYSTEM)
+            return "system";
+    for (size_t i = 0; i < qs_policy_source_count(result); i++)
+        if (qs_policy_source(result, i)->sets_policy)
+            return qs_scope_name(qs_policy_source(result, i)->scope);
+    return "session";
+}
+
+static void say_lines(const struct sweep_lines *lines)
+{
+    for (size_t i = 0; i < lines->count; i++) {
+        (void)fputs("qsandbox: ", stderr);
+        terminal_put(stderr, lines->items[i]); /* names that the command chose */
+        (void)fputs(i < lines->inherited ? " (by an earlier run that was killed)\n" : "\n", stderr);
+    }
+}
+
+static void say(const struct attempt *attempt)
+{
+    const struct context *context = &attempt->context;
+    say_lines(&attempt->sweep.violations);
+    say_lines(&attempt->sweep.notices);
+    if (attempt->result.session_over)
+        (void)fprintf(stderr, "qsandbox: the command was ended with its session's time, --timeout of %llu s\n",
+                      (unsigned long long)context->session.record.seconds);
+    else if (attempt->result.timed_out && context->timeout_is_ours)
+        (void)fprintf(stderr, "qsandbox: the command was ended after %llu s, by --timeout\n",
+                      (unsigned long long)context->plan.wall_seconds);
+    else if (attempt->result.timed_out)
+        (void)fprintf(stderr,
+                      "qsandbox: the command was ended after %llu s, by executor.limits.wallSeconds (%s scope)\n",
+                      (unsigned long long)context->plan.wall_seconds, policy_scope(context->result));
+    if (attempt->result.not_run)
+        (void)fprintf(stderr, "qsandbox: %s: %s\n", attempt->options->command[0],
+                      strerrordesc_np(attempt->result.not_run));
+}
+
+static int conclude(struct attempt *attempt, enum qs_status status, struct qs_error *err)
+{
+    sweep_last(attempt); /* nothing to do where it was done already */
+    if (attempt->sweep_err.status != QS_OK)
+        (void)report_error(&attempt->sweep_err, 0);
+    record_last(attempt, status == QS_OK ? NULL : err);
+    if (status != QS_OK)
+        return report_error(err, EXIT_REFUSED);
+    say(attempt);
+    return run_exit_status(&attempt->result);
+}
+
+int cmd_run(const struct options *options)
+{
+    struct attempt attempt = {.options = options,
+                              .sweep = {.lock = -1, .pending = -1},
+                              .audit.fd = -1,
+                              .early = RUN_EARLY_NONE,
+                              .result = {.started = false}};
+    struct qs_error err = {0};
+    if (options->status_fd >= 0 && fcntl(options->status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+        error_set(&err, QS_USAGE, "--status-fd %d is not open", options->status_fd);
+        return report_error(&err, EXIT_REFUSED);
+    }
+    enum qs_status status = context_open_run(options, opened, &attempt, &attempt.context, &err);
+    if (status == QS_OK && attempt.context.store_moved)
+        (void)fprintf(stderr, "qsandbox: this session's policy is in force; the store holds another by now\n");
+    if (status == QS_OK)
+        status = sweep_begin(options, &attempt.context, &attempt.sweep, &err);
+    if (status == QS_OK && attempt.sweep.violations.inherited) /* what was just moved away is not to be planned for */
+        status = context_plan(options, true, 0, &attempt.context, &err);
+    if (status == QS_OK)
+        status = run_it(&attempt, &err);
+    /* Another run's sweep, say, took something away between the look at it and the mount: look again, once. */
+    if (status == QS_CONFLICT && !attempt.result.started) {
+        status = context_plan(options, true, 0, &attempt.context, &err);
+        if (status == QS_OK)
+            status = run_it(&attempt, &err);
+    }
+    run_early_cancel(&attempt.early); /* where the run was refused before it was needed */
+    int code = conclude(&attempt, status, &err);
+    audit_close(&attempt.audit);
+    sweep_release(&attempt.sweep);
+    context_release(&attempt.context);
+    return code;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qsandbox verify: the battery, as a table or as JSON. */
+#include "sandbox/cmd/qsandbox.h"
+
+#include "base/cleanup.h"
+#include "sandbox/verify/verify.h"
+#include "terminal/paint.h"
+#include "text/value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_table(const struct battery_report *report)
+{
+    AUTO(buf_release) struct buf text = {0};
+    AUTO(buf_release) struct buf shown = {0};
+    for (unsigned i = 0; i < CHECK_COUNT; i++) {
+        const struct battery_entry *entry = &report->checks[i];
+        buf_printf(&text, "%-14s  %-21s  %s\n", battery_result_name(entry->result),
+                   battery_check_name((enum battery_check)i), entry->detail);
+    }
+    bool passed = battery_passed(report);
+    paint_text(&text, passed ? PAINT_GOOD : PAINT_BAD,
+               passed ? "pass: the boundary holds here" : "FAIL: the boundary does not hold here");
+    terminal_text(&shown, text.data, text.len, colour_wanted(COLOUR_AUTO, STDOUT_FILENO) ? TERMINAL_COLOUR : 0);
+    (void)printf("%s\n", shown.data);
+}
+
+static enum qs_status print_json(const struct battery_report *report, struct qs_error *err)
+{
+    AUTO(value_release) json_t *json = battery_json(report);
+    AUTO(buf_release) struct buf text = {0};
+    enum qs_status status = json ? value_encode_pretty(json, &text, err) : error_set(err, QS_IO, "out of memory");
+    if (status == QS_OK)
+        (void)printf("%s\n", text.data);
+    return status;
+}
+
+int cmd_verify(const struct options *options)
+{
+    const struct battery_request request = {.options = options};
+    struct battery_report report;
+    struct qs_error err = {0};
+    enum qs_status status = battery_run(&request, &report, &err);
+    if (status == QS_OK && options->json)
+        status = print_json(&report, &err);
+    else if (status == QS_OK)
+        print_table(&report);
+    if (status != QS_OK)
+        return report_error(&err, -status);
+    return battery_passed(&report) ? 0 : -QS_NOT_FOUND;
+}

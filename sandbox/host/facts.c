@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collecting the host facts: who runs, where, and each path that the policy names. */
+#include "sandbox/host/facts.h"
+
+#include "base/cleanup.h"
+#include "sandbox/host/caches.h"
+#include "sandbox/host/guard.h"
+#include "sandbox/host/shim_file.h"
+#include "sandbox/host/sys.h"
+#include "sandbox/host/unix_sockets.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static enum qs_status no_memory(struct qs_error *err)
+{
+    return error_set(err, QS_IO, "out of memory");
+}
+
+void host_facts_release(struct host_facts *facts)
+{
+    free(facts->user);
+    free(facts->shell);
+    free(facts->cwd);
+    free(facts->executable);
+    free(facts->kernel);
+    path_fact_release(&facts->home);
+    for (size_t i = 0; i < facts->root_count; i++) {
+        path_fact_release(&facts->roots[i].place);
+        git_fact_release(&facts->roots[i].git);
+        path_facts_release(&facts->roots[i].guarded);
+        path_facts_release(&facts->roots[i].pinned);
+    }
+    free(facts->roots);
+    path_facts_release(&facts->hidden);
+    path_facts_release(&facts->stores);
+    path_facts_release(&facts->sockets);
+    path_facts_release(&facts->devices);
+    path_facts_release(&facts->host_sockets);
+    path_fact_release(&facts->resolv);
+    path_fact_release(&facts->shim);
+    for (size_t i = 0; i < facts->cache_count; i++) {
+        path_fact_release(&facts->caches[i].place);
+        path_fact_release(&facts->caches[i].source);
+    }
+    free(facts->caches);
+    path_fact_release(&facts->cache_base);
+    cgroup_fact_release(&facts->group);
+    *facts = HOST_FACTS_NONE;
+}
+
+/* ---- the runner ---- */
+
+static enum qs_status look_user(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    facts->uid = geteuid();
+    facts->gid = getegid();
+    if (getuid() != facts->uid || getgid() != facts->gid)
+        return error_set(err, QS_UNTRUSTED,
+                         "real and effective user differ; this program is not to be run set-user-ID");
+    struct passwd entry, *found = NULL;
+    char space[16384];
+    int code = getpwuid_r(facts->uid, &entry, space, sizeof space, &found);
+    if (code != 0 || !found)
+        return error_set(err, QS_IO, "the password database has no entry for uid %u", (unsigned)facts->uid);
+    facts->user = strdup(entry.pw_name);
+    facts->shell = strdup(entry.pw_shell[0] ? entry.pw_shell : "/bin/sh");
+    if (!facts->user || !facts->shell)
+        return no_memory(err);
+    enum qs_status status = path_look(request->home ? request->home : entry.pw_dir, "/", false, &facts->home, err);
+    if (status == QS_OK && facts->home.kind != PATH_DIR)
+        status = error_set(err, QS_INVALID, "the home directory %s does not exist", entry.pw_dir);
+    return status;
+}
+
+static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
+{
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (len <= 0)
+        return error_sys(err, QS_IO, errno, "cannot find this program through /proc/self/exe");
+    path[len] = '\0';
+    struct utsname name;
+    (void)uname(&name);
+    facts->executable = strdup(path);
+    facts->kernel = strdup(name.release);
+    facts->landlock_abi = sys_landlock_abi();
+    facts->has_listener = sys_has_listener();
+    AUTO(path_fact_release) struct path_fact var_tmp = {.fd = -1}, run = {.fd = -1};
+    enum qs_status status = path_look_itself("/var/tmp", &var_tmp, NULL);
+    facts->has_var_tmp = status == QS_OK && var_tmp.kind == PATH_DIR;
+    status = path_look_itself("/run", &run, NULL);
+    facts->has_run = status == QS_OK && run.kind == PATH_DIR;
+    if (!facts->executable || !facts->kernel)
+        return no_memory(err);
+    status = shim_look(facts->executable, &facts->shim, err);
+    if (status != QS_OK)
+        return status;
+    return path_look("/etc/resolv.conf", "/", true, &facts->resolv, err);
+}
+
+/* ---- roots ---- */
+
+static enum qs_status guard_root(const struct qs_policy *policy, struct root_fact *root, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < policy->protected_paths.count && status == QS_OK; i++) {
+        const char *name = policy->protected_paths.items[i];
+        /* In a linked worktree .git is a file: what git needs is guarded by git_look. */
+        if (strncmp(name, ".git/", 5) == 0 && root->git.dot_git.kind != PATH_DIR)
+            continue;
+        AUTO_FREE char *path = path_join(root->place.path, name);
+        status = path ? guard_below(root->place.path, path, &root->guarded, &root->pinned, err) : no_memory(err);
+    }
+    return status;
+}
+
+static enum qs_status look_root(const struct facts_request *request, struct host_facts *facts, const char *given,
+                                struct qs_error *err)
+{
+    struct root_fact *root = &facts->roots[facts->root_count++];
+    *root = (struct root_fact){.place.fd = -1, .git = {.dot_git.fd = -1, .common.fd = -1}};
+    enum qs_status status = path_look(given, facts->home.path, true, &root->place, err);
+    if (status != QS_OK)
+        return status;
+    if (root->place.kind == PATH_ABSENT)
+        return error_set(err, QS_INVALID, "the writable root %s does not exist", given);
+    if (root->place.kind != PATH_DIR)
+        return error_set(err, QS_INVALID, "the writable root %s is not a directory", given);
+    if (request->policy->filesystem == QS_FS_READ_ONLY)
+        return QS_OK; /* nothing to guard where nothing is writable */
+    return git_look(&root->place, &root->git, err);
+}
+
+static char *absolute(const char *path)
+{
+    if (path && path[0] == '/')
+        return strdup(path);
+    AUTO_FREE char *here = getcwd(NULL, 0);
+    if (!here)
+        return NULL;
+    return path ? path_join(here, path) : STEAL(here);
+}
+
+static enum qs_status look_workspace(const struct facts_request *request, struct host_facts *facts,
+                                     struct qs_error *err)
+{
+    facts->roots = calloc(1, sizeof *facts->roots);
+    AUTO_FREE char *workspace = absolute(request->workspace);
+    if (!facts->roots)
+        return no_memory(err);
+    if (!workspace)
+        return error_sys(err, QS_USAGE, errno, "cannot tell the current directory");
+    enum qs_status status = look_root(request, facts, workspace, err);
+    if (status != QS_OK && facts->roots[0].place.kind != PATH_DIR && status == QS_INVALID)
+        return error_set(err, QS_USAGE, "the workspace %s is not a directory that can be reached", workspace);
+    return status;
+}
+
+static enum qs_status look_listed_roots(const struct facts_request *request, struct host_facts *facts,
+                                        struct qs_error *err)
+{
+    const struct qs_list *listed = &request->policy->writable_roots;
+    enum qs_status status = QS_OK;
+    if (request->policy->filesystem != QS_FS_WORKSPACE_WRITE || listed->count == 0)
+        return QS_OK;
+    struct root_fact *grown = reallocarray(facts->roots, 1 + listed->count, sizeof *grown);
+    if (!grown)
+        return no_memory(err);
+    facts->roots = grown;
+    for (size_t i = 0; i < listed->count && status == QS_OK; i++)
+        status = look_root(request, facts, listed->items[i], err);
+    return status;
+}
+
+static enum qs_status guard_roots(const struct qs_policy *policy, struct host_facts *facts, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    bool writable = policy->filesystem == QS_FS_WORKSPACE_WRITE; /* nothing to guard where nothing is */
+    for (size_t i = 0; i < facts->root_count && status == QS_OK && writable; i++)
+        status = guard_root(policy, &facts->roots[i], err);
+    return status;
+}
+
+static enum qs_status look_cwd(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    AUTO_FREE char *given = absolute(request->cwd ? request->cwd : request->workspace);
+    AUTO(path_fact_release) struct path_fact fact = {.fd = -1};
+    if (!given)
+        return error_sys(err, QS_USAGE, errno, "cannot tell the current directory");
+    enum qs_status status = path_look(given, "/", false, &fact, err);
+    if (status != QS_OK)
+        return status;
+    if (fact.kind != PATH_DIR)
+        return error_set(err, QS_USAGE, "%s is not a directory", given);
+    facts->cwd = STEAL(fact.path);
+    return QS_OK;
+}
+
+/* ---- lists of paths ---- */
+
+/* A hidden path in a writable place: a directory on the way that was renamed, or closed, would show it to the next run.
+ */
+static enum qs_status guard_hidden(struct host_facts *facts, const struct path_fact *hidden, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < facts->root_count && status == QS_OK; i++) {
+        struct root_fact *root = &facts->roots[i];
+        const char *top = root->place.path;
+        status = guard_seen(top, hidden, err);
+        if (status == QS_OK && hidden->path && path_within(hidden->path, top) && strcmp(hidden->path, top) != 0)
+            status = guard_way(top, hidden->path, &root->pinned, err);
+    }
+    return status;
+}
+
+typedef enum qs_status seen_path(struct host_facts *facts, const struct path_fact *path, struct qs_error *err);
+
+/* seen: called for each path, also one that is absent; may be NULL. */
+static enum qs_status look_list(const struct qs_list *list, struct host_facts *host, bool keep_fd, seen_path *seen,
+                                struct path_facts *facts, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < list->count && status == QS_OK; i++) {
+        struct path_fact fact = {.fd = -1};
+        status = path_look(list->items[i], host->home.path, keep_fd, &fact, err);
+        if (status == QS_OK && seen)
+            status = seen(host, &fact, err);
+        if (status != QS_OK) {
+            path_fact_release(&fact);
+            break;
+        }
+        if (fact.kind == PATH_ABSENT)
+            path_fact_release(&fact);
+        else if (!path_facts_add(facts, &fact))
+            status = no_memory(err);
+    }
+    return status;
+}
+
+static enum qs_status look_stores(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    char *fixed[] = {(char *)"/etc/qsettings", (char *)"~/.config/qsettings", (char *)"~/.local/state/qsettings"};
+    struct qs_list places = {.items = fixed, .count = 3};
+    enum qs_status status = look_list(&places, facts, false, NULL, &facts->stores, err);
+    if (status != QS_OK || !request->root)
+        return status;
+    char *root[] = {(char *)request->root};
+    struct qs_list extra = {.items = root, .count = 1};
+    return look_list(&extra, facts, false, NULL, &facts->stores, err);
+}
+
+static enum qs_status look_group(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    facts->in_session_group = request->session_group && *request->session_group >= 0;
+    if (facts->in_session_group) {
+        int copy = fcntl(*request->session_group, F_DUPFD_CLOEXEC, 3);
+        if (copy < 0)
+            return error_sys(err, QS_IO, errno, "cannot open the session's control group");
+        cgroup_adopt(copy, &facts->group);
+    } else if (request->policy->limits.memory_bytes || request->policy->limits.processes) {
+        cgroup_look(&cgroup_here, facts->uid, &facts->group);
+    }
+    return QS_OK;
+}
+
+/* What is kept open for bubblewrap's start, first what every policy has. */
+static enum qs_status open_common(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    const struct qs_policy *policy = request->policy;
+    enum qs_status status = look_user(request, facts, err);
+    if (status == QS_OK)
+        status = look_self(facts, err);
+    if (status == QS_OK)
+        status = look_workspace(request, facts, err);
+    if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE && policy->caches == QS_CACHES_PRIVATE)
+        status = caches_look(request, facts, err);
+    return status;
+}
+
+static enum qs_status open_listed(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    const struct qs_policy *policy = request->policy;
+    enum qs_status status = look_listed_roots(request, facts, err);
+    if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
+        status = look_list(&policy->sockets, facts, true, NULL, &facts->sockets, err);
+    if (status == QS_OK)
+        status = look_list(&policy->devices, facts, true, NULL, &facts->devices, err);
+    if (status == QS_OK)
+        status = look_group(request, facts, err);
+    return status;
+}
+
+static enum qs_status collect(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
+{
+    const struct qs_policy *policy = request->policy;
+    enum qs_status status = request->early ? QS_OK : open_common(request, facts, err);
+    if (status == QS_OK)
+        status = open_listed(request, facts, err);
+    if (status == QS_OK && request->opened)
+        request->opened(request->context, facts);
+    if (status == QS_OK)
+        status = guard_roots(policy, facts, err);
+    if (status == QS_OK)
+        status = look_cwd(request, facts, err);
+    if (status == QS_OK)
+        status = look_list(&policy->hidden_paths, facts, false,
+                           policy->filesystem == QS_FS_WORKSPACE_WRITE ? guard_hidden : NULL, &facts->hidden, err);
+    if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
+        status = host_sockets_look("/proc/net/unix", &facts->host_sockets, err);
+    if (status == QS_OK)
+        status = look_stores(request, facts, err);
+    return status;
+}
+
+/* ---- before the policy ---- */
+
+/* What most policies ask for; the lists of paths that they add are empty. */
+static struct qs_policy guessed(bool read_only)
+{
+    return (struct qs_policy){.filesystem = read_only ? QS_FS_READ_ONLY : QS_FS_WORKSPACE_WRITE,
+                              .caches = QS_CACHES_PRIVATE};
+}
+
+bool host_facts_early(const struct facts_request *request, bool read_only, struct host_facts *ret_facts)
+{
+    const struct qs_policy policy = guessed(read_only);
+    struct facts_request guess = *request;
+    struct host_facts facts = HOST_FACTS_NONE;
+    guess.policy = &policy;
+    guess.make_caches = false; /* a refusal leaves nothing behind */
+    bool good = open_common(&guess, &facts, NULL) == QS_OK;
+    for (size_t i = 0; i < facts.cache_count && good; i++)
+        good = facts.caches[i].source.fd >= 0; /* else they are to be made first */
+    if (good)
+        *ret_facts = facts;
+    else
+        host_facts_release(&facts);
+    return good;
+}
+
+bool host_facts_early_hold(const struct qs_policy *policy, bool read_only)
+{
+    const struct qs_policy guess = guessed(read_only);
+    return policy->filesystem == guess.filesystem && (read_only || policy->caches == guess.caches);
+}
+
+bool host_facts_early_serve(const struct qs_policy *policy, bool read_only)
+{
+    return host_facts_early_hold(policy, read_only) && (read_only || policy->writable_roots.count == 0) &&
+           policy->devices.count == 0 && (policy->unix_sockets != QS_UNIX_PRIVATE || policy->sockets.count == 0);
+}
+
+enum qs_status host_facts_collect(const struct facts_request *request, struct host_facts *ret_facts,
+                                  struct qs_error *err)
+{
+    struct host_facts facts = HOST_FACTS_NONE;
+    if (request->early) {
+        facts = *request->early;
+        *request->early = HOST_FACTS_NONE;
+    }
+    enum qs_status status = collect(request, &facts, err);
+    if (status != QS_OK) {
+        host_facts_release(&facts);
+        return status;
+    }
+    *ret_facts = facts;
+    return QS_OK;
+}

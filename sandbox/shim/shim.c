@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inner shim's sequence. */
+#include "sandbox/shim/shim.h"
+
+#include "base/cleanup.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SHIM_FAILED 125
+
+static void send(int fd, struct event *event)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    event->seconds = now.tv_sec;
+    event->nanoseconds = (uint32_t)now.tv_nsec;
+    (void)!write(fd, event, sizeof *event); /* the executor is gone: the control pipe says so, and ends us */
+}
+
+void shim_event(int fd, enum event_type type, int value, const char *text)
+{
+    struct event event = {.type = type, .value = value};
+    (void)snprintf(event.text, sizeof event.text, "%s", text);
+    send(fd, &event);
+}
+
+void shim_ended(int fd, int wait_status, bool alone)
+{
+    struct event event = {.type = EVENT_ENDED, .value = wait_status, .alone = alone};
+    send(fd, &event);
+}
+
+static bool parse_fd(const char *text, int *fd)
+{
+    char *end = NULL;
+    long value = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || value < 3 || value > 1 << 20 || fcntl((int)value, F_GETFD) < 0)
+        return false;
+    *fd = (int)value;
+    return fcntl(*fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+/* Standard input, output and error come from the caller; a directory among them would be a way around all mounts. */
+static enum qs_status check_stdio(struct qs_error *err)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        struct stat st;
+        int flags = fcntl(fd, F_GETFL);
+        if (flags < 0)
+            continue; /* closed: the command finds it closed */
+        if (flags & O_PATH || fstat(fd, &st) != 0 || S_ISDIR(st.st_mode))
+            return error_set(err, QS_USAGE, "descriptor %d is a directory, by which a command could leave the sandbox",
+                             fd);
+    }
+    return QS_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* bubblewrap was started when it was not yet known which descriptors it would need. */
+static void close_others(const struct spec *spec, const struct shim_fds *fds)
+{
+    int own[4 + SPEC_REF_DIRS_MAX] = {STDERR_FILENO, fds->events, fds->control, fds->error};
+    size_t count = 4;
+    for (size_t i = 0; i < spec->ref_dir_count; i++)
+        own[count++] = spec->ref_dirs[i].fd;
+    qsort(own, count, sizeof own[0], by_number);
+    for (size_t i = 0; i < count; i++) {
+        unsigned first = (unsigned)own[i] + 1, last = i + 1 < count ? (unsigned)own[i + 1] - 1 : ~0u;
+        if (first <= last)
+            (void)syscall(SYS_close_range, first, last, 0u);
+    }
+}
+
+static enum qs_status prepare(int spec_fd, struct spec *spec, struct shim_fds *fds, struct qs_error *err)
+{
+    enum qs_status status = spec_read(spec_fd, spec, err);
+    (void)close(spec_fd);
+    for (size_t i = 0; i < spec->ref_dir_count; i++)
+        (void)fcntl(spec->ref_dirs[i].fd, F_SETFD, FD_CLOEXEC);
+    if (status == QS_OK && !(spec->without & WITHOUT(DESCRIPTORS)))
+        close_others(spec, fds);
+    if (status == QS_OK && dup2(fds->error, STDERR_FILENO) < 0)
+        status = error_set(err, QS_IO, "cannot take standard error over");
+    if (status == QS_OK)
+        status = check_stdio(err);
+    if (status == QS_OK)
+        status = shim_close_userns(spec, err);
+    if (status == QS_OK)
+        status = shim_mounts(spec, err);
+    if (status == QS_OK && spec->terminal)
+        fds->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (status == QS_OK)
+        status = shim_confine(spec, err);
+    if (status == QS_OK && chdir(spec->cwd) != 0)
+        status = error_set(err, QS_USAGE, "the directory %s cannot be entered inside", spec->cwd);
+    environ = spec->env; /* the command's; bubblewrap was started without any */
+    return status;
+}
+
+int shim_main(int argc, char **argv)
+{
+    struct shim_fds fds = {.terminal = -1};
+    int spec_fd = -1;
+    /* If bubblewrap is killed, so is this; the executor's end is told by the control pipe. */
+    if (prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || argc != 4 ||
+        !parse_fd(argv[0], &spec_fd) || !parse_fd(argv[1], &fds.events) || !parse_fd(argv[2], &fds.control) ||
+        !parse_fd(argv[3], &fds.error))
+        return SHIM_FAILED;
+    struct qs_error err = {0};
+    AUTO(spec_release) struct spec spec = {0};
+    if (prepare(spec_fd, &spec, &fds, &err) != QS_OK) {
+        shim_event(fds.events, EVENT_FAILED, err.status, err.message);
+        return SHIM_FAILED;
+    }
+    return shim_run(&spec, &fds);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sweep's locking and its list of absent names. */
+#include "sandbox/sweep/sweep.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/os.h"
+#include "sandbox/host/sys.h"
+#include "sandbox/sweep/sweep_move.h"
+#include "sandbox/sweep/sweep_nested.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#define LIST_MAX_BYTES ((size_t)4 << 20)
+
+void sweep_release(struct sweep *sweep)
+{
+    struct sweep_lines *const all[] = {&sweep->violations, &sweep->notices};
+    cleanup_fd(&sweep->lock);
+    cleanup_fd(&sweep->pending);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        for (size_t j = 0; j < all[i]->count; j++)
+            free(all[i]->items[j]);
+        free(all[i]->items);
+    }
+    *sweep = (struct sweep){.lock = -1, .pending = -1};
+}
+
+enum qs_status sweep_line(struct sweep_lines *lines, char *text, struct qs_error *err)
+{
+    char **grown = text ? reallocarray(lines->items, lines->count + 1, sizeof *grown) : NULL;
+    if (!grown) {
+        free(text);
+        return error_set(err, QS_IO, "out of memory");
+    }
+    lines->items = grown;
+    lines->items[lines->count++] = text;
+    return QS_OK;
+}
+
+/*
+ * ---- the list: pairs of texts, each ended by a zero byte ----
+ *
+ *   ""  time      when the list was written; first
+ *   DIR name      what was absent in that directory
+ *   DIR WALK_...  where to look for new repositories; no name begins with a slash
+ */
+
+static void add_pair(struct buf *list, const char *first, const char *second)
+{
+    buf_add(list, first, strlen(first) + 1);
+    buf_add(list, second, strlen(second) + 1);
+}
+
+static enum qs_status add_absent(const char *root, const char *name, struct buf *list, struct qs_error *err)
+{
+    struct path_fact fact = {.fd = -1};
+    AUTO_FREE char *path = path_join(root, name);
+    if (!path)
+        return error_set(err, QS_IO, "out of memory");
+    /* A link on the way is guarded already; only what is plainly absent is watched. */
+    enum qs_status status = path_look_itself(path, &fact, err);
+    bool absent = status == QS_OK && fact.kind == PATH_ABSENT;
+    path_fact_release(&fact);
+    if (absent)
+        add_pair(list, root, name);
+    return status == QS_INVALID ? QS_OK : status;
+}
+
+/* What git would follow and does not have. A linked worktree's git directory lies outside of the root. */
+static enum qs_status list_git(const struct root_fact *root, struct buf *list, struct qs_error *err)
+{
+    const char *top = root->place.path;
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < root->git.absent.count && status == QS_OK; i++) {
+        const char *path = root->git.absent.items[i].given;
+        const char *slash = strrchr(path, '/');
+        AUTO_FREE char *dir = strndup(path, (size_t)(slash - path));
+        if (path_within(path, top))
+            status = add_absent(top, path + strlen(top) + 1, list, err);
+        else
+            status = dir ? add_absent(dir, slash + 1, list, err) : error_set(err, QS_IO, "out of memory");
+    }
+    return status;
+}
+
+static enum qs_status list_root(const struct qs_policy *policy, const struct root_fact *root, struct buf *list,
+                                struct qs_error *err)
+{
+    const struct git_fact *git = &root->git;
+    enum qs_status status = QS_OK;
+    bool repository = git->dot_git.kind == PATH_DIR;
+    for (size_t i = 0; i < policy->protected_paths.count && status == QS_OK; i++)
+        if (repository || strncmp(policy->protected_paths.items[i], ".git/", 5) != 0)
+            status = add_absent(root->place.path, policy->protected_paths.items[i], list, err);
+    if (status == QS_OK)
+        status = list_git(root, list, err);
+    add_pair(list, root->place.path, git->dot_git.kind == PATH_ABSENT ? WALK_ALL : WALK_BELOW);
+    if (repository)
+        add_pair(list, git->dot_git.path, WALK_GITDIR);
+    if (git->gitdir)
+        add_pair(list, git->gitdir, WALK_GITDIR);
+    if (git->inside)
+        add_pair(list, git->inside, WALK_GITDIR);
+    for (size_t i = 0; git->gitdir && i < git->writable.count; i++)
+        if (strcmp(git->writable.items[i].path, git->gitdir) != 0)
+            add_pair(list, git->writable.items[i].path, WALK_LINKS);
+    if (git->checkout == CHECKOUT_BARE)
+        add_pair(list, root->place.path, WALK_LINKS);
+    return status;
+}
+
+static enum qs_status write_list(const struct context *context, const struct sweep *sweep, struct qs_error *err)
+{
+    AUTO(buf_release) struct buf list = {.max_bytes = LIST_MAX_BYTES};
+    enum qs_status status = QS_OK;
+    char since[SWEEP_TIME_BYTES];
+    sweep_now(since);
+    add_pair(&list, "", since);
+    for (size_t i = 0; i < context->facts.root_count && status == QS_OK; i++)
+        status = list_root(&context->policy, &context->facts.roots[i], &list, err);
+    if (status != QS_OK)
+        return status;
+    char temporary[STATE_WORKSPACE_BYTES + 8];
+    (void)snprintf(temporary, sizeof temporary, "%s.new", sweep->name);
+    AUTO_FD int fd = openat(sweep->pending, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (list.failed || fd < 0 || os_write_full(fd, list.data ? list.data : "", list.len) != 0 ||
+        renameat(sweep->pending, temporary, sweep->pending, sweep->name) != 0)
+        return error_sys(err, QS_IO, errno, "cannot write down which names to sweep");
+    return QS_OK;
+}
+
+/* Calls sweep_name, or adds a place to look in. */
+static enum qs_status take_pair(struct sweep *sweep, struct nested *nested, const char *first, const char *second,
+                                struct qs_error *err)
+{
+    if (!first[0])
+        return nested_since(nested, second) ? QS_OK : error_set(err, QS_IO, "the list of names to sweep is damaged");
+    if (second[0] == '/')
+        return nested_add(nested, first, second, err);
+    return sweep_name(sweep, first, second, err);
+}
+
+/* Sweeps what the list says and forgets it. No list: nothing to do. */
+static enum qs_status sweep_list(struct sweep *sweep, struct qs_error *err)
+{
+    AUTO_FD int fd = openat(sweep->pending, sweep->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return QS_OK;
+    AUTO_FREE char *list = NULL;
+    AUTO(nested_release) struct nested nested = {0};
+    size_t len = 0;
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "cannot open the list of names to sweep");
+    enum qs_status status = os_read_all(fd, "the list of names to sweep", LIST_MAX_BYTES, &list, &len, err);
+    for (size_t at = 0; at < len && status == QS_OK;) {
+        const char *first = list + at;
+        at += strlen(first) + 1;
+        const char *second = at < len ? list + at : "";
+        at += strlen(second) + 1;
+        status = take_pair(sweep, &nested, first, second, err);
+    }
+    if (status == QS_OK)
+        status = sweep_nested(sweep, &nested, err);
+    if (status == QS_OK && unlinkat(sweep->pending, sweep->name, 0) != 0)
+        status = error_sys(err, QS_IO, errno, "cannot remove the list of names to sweep");
+    return status;
+}
+
+/* ---- in and out ---- */
+
+static enum qs_status open_lock(struct sweep *sweep, struct qs_error *err)
+{
+    AUTO_FD int locks = -1;
+    enum qs_status status = state_open(&sweep->place, "pending", true, &sweep->pending, NULL, err);
+    if (status == QS_OK)
+        status = state_open(&sweep->place, "locks", true, &locks, NULL, err);
+    if (status != QS_OK)
+        return status;
+    sweep->lock = openat(locks, sweep->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (sweep->lock < 0)
+        return error_sys(err, QS_IO, errno, "cannot open the workspace's lock");
+    return QS_OK;
+}
+
+static enum qs_status enter(struct sweep *sweep, struct qs_error *err)
+{
+    enum qs_status status = open_lock(sweep, err);
+    if (status != QS_OK)
+        return status;
+    sweep->first = flock(sweep->lock, LOCK_EX | LOCK_NB) == 0;
+    if (sweep->first) {
+        status = sweep_list(sweep, err);
+        sweep->violations.inherited = sweep->violations.count;
+        sweep->notices.inherited = sweep->notices.count;
+    } else if (flock(sweep->lock, LOCK_SH) != 0) {
+        /* Whoever is inside holds the lock shared; a first one that still writes, or a sweep, is waited for. */
+        status = error_sys(err, QS_IO, errno, "cannot lock the workspace");
+    }
+    return status;
+}
+
+enum qs_status sweep_write(const struct context *context, struct sweep *sweep, struct qs_error *err)
+{
+    if (!sweep->first)
+        return QS_OK;
+    enum qs_status status = write_list(context, sweep, err);
+    if (status == QS_OK && flock(sweep->lock, LOCK_SH) != 0)
+        status = error_sys(err, QS_IO, errno, "cannot share the workspace's lock");
+    sweep->first = false;
+    return status;
+}
+
+enum qs_status sweep_begin(const struct options *options, const struct context *context, struct sweep *ret_sweep,
+                           struct qs_error *err)
+{
+    struct sweep sweep = {.lock = -1, .pending = -1};
+    if (context->plan.writable) {
+        sweep.place = state_place_of(context->facts.home.path, options->root, context->facts.uid);
+        state_workspace_name(context->facts.roots[0].place.path, sweep.name);
+        enum qs_status status = enter(&sweep, err);
+        if (status != QS_OK) {
+            sweep_release(&sweep);
+            return status;
+        }
+    }
+    *ret_sweep = sweep;
+    return QS_OK;
+}
+
+enum qs_status sweep_end(struct sweep *sweep, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    if (sweep->lock < 0)
+        return QS_OK;
+    /* The shared lock is given up in the attempt: of two that leave at once, the one that gets here last sweeps. */
+    if (flock(sweep->lock, LOCK_EX | LOCK_NB) == 0)
+        status = sweep_list(sweep, err);
+    (void)close(sweep->lock);
+    sweep->lock = -1;
+    return status;
+}

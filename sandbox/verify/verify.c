@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The battery: starts the scenes, and puts together what the probe and the host saw. */
+#include "sandbox/verify/verify.h"
+
+#include "base/cleanup.h"
+#include "sandbox/verify/scene.h"
+
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum battery_scene scene;
+} table[] = {
+#define BATTERY_ROW(id, text, where, function) {text, SCENE_##where},
+    BATTERY_CHECKS(BATTERY_ROW)
+#undef BATTERY_ROW
+};
+
+const char *battery_check_name(enum battery_check check)
+{
+    return table[check].name;
+}
+
+enum battery_scene battery_check_scene(enum battery_check check)
+{
+    return table[check].scene;
+}
+
+const char *battery_result_name(enum battery_result result)
+{
+    switch (result) {
+    case BATTERY_PASS:
+        return "pass";
+    case BATTERY_NOT_APPLICABLE:
+        return "not-applicable";
+    case BATTERY_MISSING:
+    case BATTERY_FAIL:
+        return "fail";
+    }
+    return "fail";
+}
+
+bool battery_passed(const struct battery_report *report)
+{
+    for (size_t i = 0; i < CHECK_COUNT; i++)
+        if (report->checks[i].result != BATTERY_PASS && report->checks[i].result != BATTERY_NOT_APPLICABLE)
+            return false;
+    return true;
+}
+
+json_t *battery_json(const struct battery_report *report)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        const struct battery_entry *entry = &report->checks[i];
+        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", table[i].name, "result",
+                                                    battery_result_name(entry->result), "detail", entry->detail));
+    }
+    return json_pack("{s:o, s:s}", "checks", list, "result", battery_passed(report) ? "pass" : "fail");
+}
+
+/* ---- what the host saw ---- */
+
+static void __attribute__((format(printf, 3, 4)))
+overrule(struct battery_report *report, enum battery_check check, const char *format, ...)
+{
+    struct battery_entry *entry = &report->checks[check];
+    va_list args;
+    if (entry->result == BATTERY_NOT_APPLICABLE)
+        return; /* the policy allows it */
+    entry->result = BATTERY_FAIL;
+    va_start(args, format);
+    (void)vsnprintf(entry->detail, sizeof entry->detail, format, args);
+    va_end(args);
+}
+
+static void judge_main(struct decoys *decoys, struct battery_report *report)
+{
+    bool signaled = false, group_signaled = false;
+    decoy_victim_end(decoys, &signaled, &group_signaled);
+    if (signaled)
+        overrule(report, CHECK_OUTSIDE_SIGNAL, "a process of the host got the signal");
+    if (group_signaled)
+        overrule(report, CHECK_GROUP_SIGNAL, "kill(0, ...) reached the executor's process group");
+    if (decoy_reached(decoys->unix_fd))
+        overrule(report, CHECK_UNIX_PATH, "the host's listener has a connection");
+    if (decoy_reached(decoys->abstract_fd))
+        overrule(report, CHECK_UNIX_ABSTRACT, "the host's listener has a connection");
+    if (decoy_reached(decoys->tcp_fd))
+        overrule(report, CHECK_CONNECT, "the host's listener has a connection");
+    if (decoy_reached(decoys->dns_fd))
+        overrule(report, CHECK_DNS, "the question came to a name server on the host");
+}
+
+static void judge(enum battery_scene kind, struct decoys *decoys, const struct scene_outcome *outcome, bool held_open,
+                  struct battery_report *report)
+{
+    switch (kind) {
+    case SCENE_MAIN:
+        judge_main(decoys, report);
+        break;
+    case SCENE_WORKTREE:
+        if (report->checks[CHECK_WORKTREE_COMMIT].result == BATTERY_PASS && access(decoys->canary, F_OK) != 0)
+            overrule(report, CHECK_WORKTREE_COMMIT, "git says it committed, but the branch did not come into being");
+        break;
+    case SCENE_WALL:
+        if (!outcome->result.timed_out)
+            overrule(report, CHECK_WALL_LIMIT, "the command was not ended by the limit");
+        else if (held_open)
+            overrule(report, CHECK_WALL_LIMIT, "the command was ended, but a process of it lives on");
+        else if (report->checks[CHECK_WALL_LIMIT].result == BATTERY_PASS)
+            (void)snprintf(report->checks[CHECK_WALL_LIMIT].detail, BATTERY_DETAIL_BYTES,
+                           "a command and its orphan, both ignoring SIGTERM, were gone in time");
+        break;
+    case SCENE_COUNT:
+        break;
+    }
+}
+
+static void explain_missing(enum battery_scene kind, const struct scene_outcome *outcome, struct battery_report *report)
+{
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        struct battery_entry *entry = &report->checks[i];
+        if (table[i].scene == kind && entry->result == BATTERY_MISSING)
+            (void)snprintf(entry->detail, sizeof entry->detail, "no result%s%.200s",
+                           outcome->err.message[0] ? ": " : "", outcome->err.message);
+    }
+}
+
+/* ---- running ---- */
+
+static enum qs_status run_scenes(const struct battery_request *request, struct decoys *decoys, const sigset_t *mask,
+                                 struct battery_report *report, struct qs_error *err)
+{
+    struct scene scenes[SCENE_COUNT] = {0};
+    unsigned wanted = request->scenes ? request->scenes : (1u << SCENE_COUNT) - 1;
+    enum qs_status status = QS_OK;
+    for (unsigned i = 0; i < SCENE_COUNT && status == QS_OK; i++)
+        if (wanted >> i & 1u)
+            status = scene_start(request, decoys, mask, (enum battery_scene)i, &scenes[i], err);
+    for (unsigned i = 0; i < SCENE_COUNT; i++) {
+        struct scene_outcome outcome;
+        bool held_open = false;
+        if (scenes[i].pid <= 0)
+            continue;
+        scene_finish(&scenes[i], report, &outcome, &held_open);
+        judge((enum battery_scene)i, decoys, &outcome, held_open, report);
+        explain_missing((enum battery_scene)i, &outcome, report);
+        if (i == SCENE_MAIN && outcome.status != QS_OK && status == QS_OK) {
+            status = outcome.status;
+            if (err)
+                *err = outcome.err;
+        }
+    }
+    return status;
+}
+
+enum qs_status battery_run(const struct battery_request *request, struct battery_report *ret_report,
+                           struct qs_error *err)
+{
+    struct battery_report report = {0};
+    struct decoys decoys;
+    sigset_t ends, old;
+    const struct passwd *entry = getpwuid(geteuid());
+    if (!entry)
+        return error_set(err, QS_IO, "the password database has no entry for uid %u", (unsigned)geteuid());
+    /* Whoever ends this program waits the few seconds until what it made is removed. */
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &ends, &old);
+    enum qs_status status = decoys_make(entry->pw_dir, &decoys, err);
+    if (status == QS_OK) {
+        status = run_scenes(request, &decoys, &old, &report, err);
+        decoys_release(&decoys);
+    }
+    (void)sigprocmask(SIG_SETMASK, &old, NULL);
+    if (status == QS_OK)
+        *ret_report = report;
+    return status;
+}

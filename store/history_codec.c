@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* History records: encoding, decoding, purging, digests. */
+#include "store/history_codec.h"
+
+#include "base/digest.h"
+#include "base/os.h"
+#include "base/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JOURNAL_VERSION 1u
+
+enum change_bits { OLD_THERE = 1, NEW_THERE = 2, OLD_PURGED = 4, NEW_PURGED = 8 };
+
+const char *journal_action_name(unsigned action)
+{
+    static const char *const names[] = {NULL, "init", "set", "rollback", "restore", "repair", "purge"};
+    return action < sizeof names / sizeof names[0] ? names[action] : NULL;
+}
+
+void journal_record_release(struct journal_record *record)
+{
+    free(record->changes);
+    free(record->texts);
+    *record = (struct journal_record){0};
+}
+
+void journal_key(uint64_t generation, uint32_t chunk, uint8_t out[JOURNAL_KEY_BYTES])
+{
+    for (int i = 0; i < 8; i++)
+        out[i] = (uint8_t)(generation >> (56 - 8 * i));
+    for (int i = 0; i < 4; i++)
+        out[8 + i] = (uint8_t)(chunk >> (24 - 8 * i));
+}
+
+bool journal_key_decode(struct qs_bytes key, uint64_t *ret_generation, uint32_t *ret_chunk)
+{
+    const uint8_t *p = key.data;
+    if (key.len != JOURNAL_KEY_BYTES)
+        return false;
+    uint64_t generation = 0;
+    uint32_t chunk = 0;
+    for (int i = 0; i < 8; i++)
+        generation = generation << 8 | p[i];
+    for (int i = 8; i < 12; i++)
+        chunk = chunk << 8 | p[i];
+    *ret_generation = generation;
+    *ret_chunk = chunk;
+    return true;
+}
+
+/* ---- values and digests ---- */
+
+static void hash_value(struct journal_value *value)
+{
+    struct digest digest;
+    digest_init(&digest);
+    digest_add(&digest, value->salt, sizeof value->salt);
+    digest_add(&digest, value->bytes.data, value->bytes.len);
+    digest_finish(&digest, value->hash);
+}
+
+static enum qs_status salt_value(struct journal_value *value, struct qs_error *err)
+{
+    static const uint8_t none[JOURNAL_SALT_BYTES];
+    if (!value->there || value->purged || memcmp(value->salt, none, sizeof none) != 0)
+        return QS_OK;
+    enum qs_status status = os_random(value->salt, sizeof value->salt, err);
+    if (!status)
+        hash_value(value);
+    return status;
+}
+
+static unsigned there_bits(const struct journal_change *change)
+{
+    return (change->old_value.there ? OLD_THERE : 0u) | (change->new_value.there ? NEW_THERE : 0u);
+}
+
+static void digest_record(const struct journal_record *record, const void *head, size_t head_len,
+                          uint8_t out[QS_DIGEST_BYTES])
+{
+    struct digest digest;
+    digest_init(&digest);
+    digest_add_field(&digest, head, head_len);
+    for (size_t i = 0; i < record->facts.change_count; i++) {
+        const struct journal_change *change = &record->changes[i];
+        uint8_t kind[2] = {(uint8_t)change->area, (uint8_t)there_bits(change)};
+        digest_add(&digest, kind, sizeof kind);
+        digest_add_field(&digest, change->key.data, change->key.len);
+        if (change->old_value.there)
+            digest_add(&digest, change->old_value.hash, QS_DIGEST_BYTES);
+        if (change->new_value.there)
+            digest_add(&digest, change->new_value.hash, QS_DIGEST_BYTES);
+    }
+    digest_finish(&digest, out);
+}
+
+/* ---- encoding ---- */
+
+static void add_text16(struct buf *out, const char *text)
+{
+    size_t len = strlen(text);
+    buf_add_u16(out, (uint16_t)len);
+    buf_add(out, text, len);
+}
+
+static void add_head(const struct journal_record *record, struct buf *out)
+{
+    const struct qs_record *f = &record->facts;
+    buf_add_u16(out, JOURNAL_VERSION);
+    buf_add_u8(out, (uint8_t)record->action);
+    buf_add_u8(out, 0);
+    buf_add_u64(out, f->generation);
+    buf_add_u64(out, (uint64_t)f->time_s);
+    buf_add_u32(out, f->time_ns);
+    buf_add_u32(out, f->uid);
+    buf_add_u32(out, f->login_uid);
+    buf_add_u32(out, f->pid);
+    add_text16(out, f->user);
+    add_text16(out, f->program);
+    buf_add_u32(out, (uint32_t)strlen(f->message));
+    buf_add_str(out, f->message);
+    buf_add(out, f->content, QS_DIGEST_BYTES);
+    buf_add(out, f->previous, QS_DIGEST_BYTES);
+    buf_add_u32(out, (uint32_t)f->change_count);
+}
+
+static void add_value(const struct journal_value *value, struct buf *out)
+{
+    if (!value->there)
+        return;
+    if (value->purged) {
+        buf_add(out, value->hash, QS_DIGEST_BYTES);
+        return;
+    }
+    buf_add(out, value->salt, JOURNAL_SALT_BYTES);
+    buf_add_u32(out, (uint32_t)value->bytes.len);
+    buf_add(out, value->bytes.data, value->bytes.len);
+}
+
+static void add_change(const struct journal_change *change, struct buf *out)
+{
+    unsigned bits = there_bits(change) | (change->old_value.purged ? OLD_PURGED : 0u) |
+                    (change->new_value.purged ? NEW_PURGED : 0u);
+    buf_add_u8(out, (uint8_t)change->area);
+    buf_add_u8(out, (uint8_t)bits);
+    buf_add_u16(out, (uint16_t)change->key.len);
+    buf_add(out, change->key.data, change->key.len);
+    add_value(&change->old_value, out);
+    add_value(&change->new_value, out);
+}
+
+enum qs_status journal_encode(struct journal_record *record, struct buf *out, struct qs_error *err)
+{
+    if (strlen(record->facts.user) > QS_NAME_MAX_BYTES || strlen(record->facts.program) > QS_NAME_MAX_BYTES)
+        return error_set(err, QS_INVALID, "a user or program name has more than %u bytes", QS_NAME_MAX_BYTES);
+    if (strlen(record->facts.message) > QS_MESSAGE_MAX_BYTES)
+        return error_set(err, QS_INVALID, "the message has more than %u bytes", QS_MESSAGE_MAX_BYTES);
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < record->facts.change_count && !status; i++) {
+        status = salt_value(&record->changes[i].old_value, err);
+        if (!status)
+            status = salt_value(&record->changes[i].new_value, err);
+    }
+    if (status)
+        return status;
+    size_t start = out->len;
+    add_head(record, out);
+    size_t head_len = out->len - start;
+    if (!out->failed)
+        digest_record(record, out->data + start, head_len, record->facts.digest);
+    for (size_t i = 0; i < record->facts.change_count; i++)
+        add_change(&record->changes[i], out);
+    buf_add(out, record->facts.digest, QS_DIGEST_BYTES);
+    return out->failed ? error_set(err, QS_IO, "no memory for the history record") : QS_OK;
+}
+
+/* ---- decoding ---- */
+
+static bool take_text(struct cursor *c, size_t len, size_t max, char **at, const char **ret_text)
+{
+    const uint8_t *bytes = cursor_bytes(c, len);
+    if (!bytes || len > max || memchr(bytes, 0, len) || !utf8_valid(bytes, len, NULL))
+        return false;
+    memcpy(*at, bytes, len);
+    (*at)[len] = '\0';
+    *ret_text = *at;
+    *at += len + 1;
+    return true;
+}
+
+static bool take_head(struct cursor *c, struct journal_record *record)
+{
+    struct qs_record *f = &record->facts;
+    char *at = record->texts;
+    if (cursor_u16(c) != JOURNAL_VERSION)
+        return false;
+    record->action = cursor_u8(c);
+    f->action = journal_action_name(record->action);
+    if (cursor_u8(c) != 0 || !f->action)
+        return false;
+    f->generation = cursor_u64(c);
+    f->time_s = (int64_t)cursor_u64(c);
+    f->time_ns = cursor_u32(c);
+    f->uid = cursor_u32(c);
+    f->login_uid = cursor_u32(c);
+    f->pid = cursor_u32(c);
+    if (!take_text(c, cursor_u16(c), QS_NAME_MAX_BYTES, &at, &f->user) ||
+        !take_text(c, cursor_u16(c), QS_NAME_MAX_BYTES, &at, &f->program) ||
+        !take_text(c, cursor_u32(c), QS_MESSAGE_MAX_BYTES, &at, &f->message))
+        return false;
+    const uint8_t *digests = cursor_bytes(c, (size_t)2 * QS_DIGEST_BYTES);
+    if (!digests)
+        return false;
+    memcpy(f->content, digests, QS_DIGEST_BYTES);
+    memcpy(f->previous, digests + QS_DIGEST_BYTES, QS_DIGEST_BYTES);
+    f->change_count = cursor_u32(c);
+    return !c->failed && f->change_count <= cursor_left(c) / 4; /* four bytes are the least that a change takes */
+}
+
+static bool take_value(struct cursor *c, bool there, bool purged, struct journal_value *ret_value)
+{
+    struct journal_value value = {.there = there, .purged = purged};
+    if (there && purged) {
+        const uint8_t *hash = cursor_bytes(c, QS_DIGEST_BYTES);
+        if (hash)
+            memcpy(value.hash, hash, QS_DIGEST_BYTES);
+    } else if (there) {
+        const uint8_t *salt = cursor_bytes(c, JOURNAL_SALT_BYTES);
+        size_t len = cursor_u32(c);
+        value.bytes = (struct qs_bytes){cursor_bytes(c, len), len};
+        if (!c->failed) {
+            memcpy(value.salt, salt, JOURNAL_SALT_BYTES);
+            hash_value(&value);
+        }
+    }
+    *ret_value = value;
+    return !c->failed;
+}
+
+static bool take_change(struct cursor *c, struct journal_change *change)
+{
+    unsigned area = cursor_u8(c);
+    unsigned bits = cursor_u8(c);
+    size_t len = cursor_u16(c);
+    change->key = (struct qs_bytes){cursor_bytes(c, len), len};
+    if (c->failed || area < QS_AREA_SETTINGS || area > QS_AREA_FLAGS || bits > 15 || (bits & 3) == 0 || len == 0 ||
+        (bits & OLD_PURGED && !(bits & OLD_THERE)) || (bits & NEW_PURGED && !(bits & NEW_THERE)))
+        return false;
+    change->area = (enum qs_area)area;
+    return take_value(c, bits & OLD_THERE, bits & OLD_PURGED, &change->old_value) &&
+           take_value(c, bits & NEW_THERE, bits & NEW_PURGED, &change->new_value);
+}
+
+static bool take_record(struct cursor *c, const uint8_t *data, struct journal_record *record)
+{
+    if (!take_head(c, record))
+        return false;
+    size_t head_len = (size_t)(c->at - data);
+    record->changes = calloc(record->facts.change_count + 1, sizeof *record->changes);
+    for (size_t i = 0; record->changes && i < record->facts.change_count; i++)
+        if (!take_change(c, &record->changes[i]))
+            return false;
+    const uint8_t *stored = cursor_bytes(c, QS_DIGEST_BYTES);
+    if (!record->changes || !stored || cursor_left(c) != 0)
+        return false;
+    digest_record(record, data, head_len, record->facts.digest);
+    return memcmp(stored, record->facts.digest, QS_DIGEST_BYTES) == 0;
+}
+
+enum qs_status journal_decode(const void *data, size_t len, struct journal_record *ret_record, struct qs_error *err)
+{
+    struct journal_record record = {0};
+    struct cursor c;
+    cursor_init(&c, data, len);
+    record.texts = malloc((size_t)2 * QS_NAME_MAX_BYTES + QS_MESSAGE_MAX_BYTES + 8);
+    if (!record.texts)
+        return error_memory(err);
+    if (!take_record(&c, data, &record)) {
+        journal_record_release(&record);
+        return error_page(err, -1, "a history record has not its form, or does not match its digest");
+    }
+    *ret_record = record;
+    return QS_OK;
+}
+
+enum qs_status journal_purge(struct journal_record *record, size_t index, struct qs_error *err)
+{
+    struct journal_value *values[2] = {&record->changes[index].old_value, &record->changes[index].new_value};
+    for (int i = 0; i < 2; i++) {
+        if (!values[i]->there || values[i]->purged)
+            continue;
+        enum qs_status status = salt_value(values[i], err); /* a new record's values have no hash yet */
+        if (status)
+            return status;
+        values[i]->purged = true;
+        values[i]->bytes = (struct qs_bytes){NULL, 0};
+        memset(values[i]->salt, 0, sizeof values[i]->salt);
+    }
+    return QS_OK;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * History records as bytes: what changed, by whom, when, chained by digests.
+ *
+ * A record is stored in chunks of at most JOURNAL_CHUNK_BYTES under the keys generation (u64, big-endian) and chunk
+ * number (u32, big-endian). Chunks are small enough to lie inside leaf pages, never in overflow pages: the branch pages
+ * of the history tree then name every page it has, and a writer can check that no free list hands one out without
+ * reading them.
+ *
+ * The bytes of a record, little-endian, texts as length and UTF-8:
+ *   u16 version (1), u8 action, u8 zero, u64 generation, i64 seconds, u32 nanoseconds, u32 uid, u32 login uid, u32 pid,
+ *   u16+user, u16+program, u32+message, 32 content digest, 32 digest of the previous record, u32 number of changes;
+ *   each change: u8 area, u8 bits (1 old there, 2 new there, 4 old purged, 8 new purged), u16+key,
+ *                for each value there: 16 salt, u32+value; or, purged, its 32 byte hash;
+ *   32 digest of the record.
+ * The record's digest goes over the head and, for each change, area, the bits 1 and 2, the key, and for each value the
+ * hash BLAKE2b-256(salt || value). So a value can be purged, salt and all, and the digest still holds.
+ */
+#ifndef STORE_JOURNAL_H
+#define STORE_JOURNAL_H
+
+#include "base/buf.h"
+#include "qsettings/history.h"
+
+#define JOURNAL_CHUNK_BYTES 1900u
+#define JOURNAL_KEY_BYTES   12u
+#define JOURNAL_SALT_BYTES  16u
+
+enum journal_action {
+    JOURNAL_INIT = 1,
+    JOURNAL_SET = 2,
+    JOURNAL_ROLLBACK = 3,
+    JOURNAL_RESTORE = 4,
+    JOURNAL_REPAIR = 5,
+    JOURNAL_PURGE = 6,
+};
+const char *journal_action_name(unsigned action); /* NULL if unknown */
+
+/* A value as a record holds it. */
+struct journal_value {
+    bool there, purged;
+    struct qs_bytes bytes;            /* unless purged */
+    uint8_t salt[JOURNAL_SALT_BYTES]; /* unless purged */
+    uint8_t hash[QS_DIGEST_BYTES];
+};
+struct journal_change {
+    enum qs_area area;
+    struct qs_bytes key;
+    struct journal_value old_value, new_value;
+};
+
+struct journal_record {
+    struct qs_record facts; /* texts point into owned memory of the record; facts.digest is computed by encode */
+    unsigned action;
+    struct journal_change
+        *changes; /* facts.change_count of them; the array is owned, the bytes as stated where it came from */
+    char *texts;  /* owned */
+};
+void journal_record_release(struct journal_record *record);
+
+/* Encodes; sets facts.digest; makes salts and hashes for values that have none yet (salt all zero, not purged). */
+enum qs_status journal_encode(struct journal_record *record, struct buf *out, struct qs_error *err) QS_MUST_USE;
+
+/* Decodes and checks the digest. Changes borrow from data, which must outlive the record. Errors: QS_DAMAGED. */
+enum qs_status journal_decode(const void *data, size_t len, struct journal_record *ret_record,
+                              struct qs_error *err) QS_MUST_USE;
+
+/* Takes both values of change index out, keeping their hashes; a new record's values get theirs first. */
+enum qs_status journal_purge(struct journal_record *record, size_t index, struct qs_error *err) QS_MUST_USE;
+
+void journal_key(uint64_t generation, uint32_t chunk, uint8_t out[JOURNAL_KEY_BYTES]);
+/* False where the bytes are no such key. */
+bool journal_key_decode(struct qs_bytes key, uint64_t *ret_generation, uint32_t *ret_chunk);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One walk over a store file: metas, trees, record, digests. It either yields a snapshot or says what is wrong. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/os.h"
+#include "store/snapshot.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *const store_db_names[DB_COUNT] = {"history", "locks", "meta", "settings", "targets"};
+
+/* Reads the used bytes of both meta pages. The page size, which places the second one, comes from the first. */
+static enum qs_status read_metas(int fd, uint8_t out[METAS_BYTES], struct qs_error *err)
+{
+    enum { HEAD = META_OFFSET + META_BYTES, GUESS = 4096 };
+    uint8_t both[GUESS + HEAD];
+    ssize_t got = os_pread_full(fd, both, sizeof both, 0);
+    if (got < 0)
+        return error_sys(err, QS_IO, errno, "the meta pages cannot be read");
+    if (got < HEAD)
+        return error_page(err, 0, "the file ends within the first meta page, after %zd bytes", got);
+    memcpy(out, both, HEAD);
+    uint32_t page_size = load_u32(both + META_OFFSET + 24);
+    if (page_size == GUESS && got == (ssize_t)sizeof both) {
+        memcpy(out + HEAD, both + GUESS, HEAD);
+        return QS_OK;
+    }
+    if (page_size < PAGE_MIN_BYTES || page_size > PAGE_MAX_BYTES)
+        return error_page(err, 0, "meta page 0 names a page size of %u bytes", page_size);
+    got = os_pread_full(fd, out + HEAD, HEAD, page_size);
+    if (got < 0)
+        return error_sys(err, QS_IO, errno, "the meta pages cannot be read");
+    return got == HEAD ? QS_OK : error_page(err, 1, "the file ends within the second meta page");
+}
+
+/* Both metas decoded; a healthy pair has ids N and N-1, each in the slot of its parity. */
+static enum qs_status decode_pair(const uint8_t metas[METAS_BYTES], struct meta pair[2], struct qs_error *err)
+{
+    for (unsigned slot = 0; slot < 2; slot++) {
+        enum qs_status status = meta_decode(metas + (METAS_BYTES / 2) * (size_t)slot, slot, &pair[slot], err);
+        if (status)
+            return status;
+    }
+    uint64_t a = pair[0].txn_id;
+    uint64_t b = pair[1].txn_id;
+    if (pair[0].page_size != pair[1].page_size)
+        return error_page(err, 1, "the meta pages name different page sizes");
+    if ((a & 1) != 0 || (b & 1) != 1 || (a + 1 != b && b + 1 != a))
+        return error_page(err, a > b ? 0 : 1, "the metas bear the transaction ids %llu and %llu, which are no pair",
+                          (unsigned long long)a, (unsigned long long)b);
+    return QS_OK;
+}
+
+/* ---- the main tree: names of databases ---- */
+
+struct names {
+    struct db *dbs;
+    unsigned seen;
+};
+
+static enum qs_status take_name(void *context, const struct node *node, struct qs_error *err)
+{
+    struct names *names = context;
+    for (unsigned i = 0; i < DB_COUNT; i++) {
+        size_t len = strlen(store_db_names[i]);
+        if (len != node->key_len || memcmp(node->key, store_db_names[i], len) != 0)
+            continue;
+        if (node->flags != NODE_SUBDATA || node->data_len != DB_BYTES)
+            return error_page(err, -1, "the entry of database \"%s\" has not its form", store_db_names[i]);
+        db_decode(node->data, &names->dbs[i]);
+        if (names->dbs[i].flags)
+            return error_page(err, -1, "database \"%s\" has flags %#x", store_db_names[i], names->dbs[i].flags);
+        names->seen |= 1u << i;
+        return QS_OK;
+    }
+    return error_page(err, -1, "there is a database of an unknown name");
+}
+
+static enum qs_status walk_main(struct pager *pager, const struct meta *meta, unsigned flags, struct db dbs[DB_COUNT],
+                                struct qs_error *err)
+{
+    struct names names = {.dbs = dbs};
+    enum qs_status status = tree_walk(pager, &meta->main, flags, take_name, &names, err);
+    if (!status && names.seen != (1u << DB_COUNT) - 1)
+        status = error_page(err, (int64_t)meta->main.root, "a database is missing (seen: %#x)", names.seen);
+    return status;
+}
+
+/* ---- the meta record ---- */
+
+static enum qs_status take_record(void *context, const struct node *node, struct qs_error *err)
+{
+    if (node->key_len != sizeof RECORD_KEY - 1 || memcmp(node->key, RECORD_KEY, node->key_len) != 0 ||
+        node->flags & NODE_SUBDATA)
+        return error_page(err, -1, "the meta database holds something else than its record");
+    return record_decode(node->data, node->data_len, context, err);
+}
+
+static enum qs_status walk_record(struct pager *pager, const struct db *db, const struct meta *meta, unsigned flags,
+                                  struct record *ret_record, struct qs_error *err)
+{
+    struct record record = {0};
+    if (db->entries != 1)
+        return error_page(err, -1, "the meta database has %llu entries", (unsigned long long)db->entries);
+    enum qs_status status = tree_walk(pager, db, flags, take_record, &record, err);
+    if (status)
+        return status;
+    if (record.txn_id != meta->txn_id)
+        return error_page(err, (int64_t)(meta->txn_id & 1), "meta %llu leads to a record of transaction %llu",
+                          (unsigned long long)meta->txn_id, (unsigned long long)record.txn_id);
+    *ret_record = record;
+    return QS_OK;
+}
+
+/* ---- settings, locks, targets ---- */
+
+struct area_fill {
+    struct entry_list *list;
+    uint64_t room; /* the walk notices a wrong count only at its end */
+};
+
+static enum qs_status take_entry(void *context, const struct node *node, struct qs_error *err)
+{
+    struct area_fill *fill = context;
+    if (node->flags & NODE_SUBDATA)
+        return error_page(err, -1, "an entry is marked as a database");
+    if (fill->list->count == fill->room)
+        return error_page(err, -1, "a database has more entries than recorded");
+    fill->list->items[fill->list->count++] = (struct leaf){{node->key, node->key_len}, {node->data, node->data_len}};
+    return QS_OK;
+}
+
+static enum qs_status walk_area(struct pager *pager, const struct db *db, uint64_t expected, unsigned flags,
+                                struct entry_list *list, struct qs_error *err)
+{
+    /* Ten bytes are the least that an entry takes: a damaged count must not make us reserve memory for it. */
+    uint64_t most = pager->page_count * (pager->page_size / (NODE_HEADER_BYTES + 2));
+    if (db->entries != expected || expected > most)
+        return error_page(err, -1, "a database has %llu entries where its record says %llu",
+                          (unsigned long long)db->entries, (unsigned long long)expected);
+    if (!expected)
+        return tree_walk(pager, db, flags, NULL, NULL, err);
+    list->items = malloc((size_t)expected * sizeof *list->items);
+    if (!list->items)
+        return error_set(err, QS_IO, "no memory for %llu entries", (unsigned long long)expected);
+    struct area_fill fill = {list, expected};
+    return tree_walk(pager, db, flags, take_entry, &fill, err);
+}
+
+/* ---- the free tree: what LMDB will hand out again ---- */
+
+struct free_check {
+    struct pager *pager;
+    uint64_t txn_id, pages;
+};
+
+static enum qs_status take_free_list(void *context, const struct node *node, struct qs_error *err)
+{
+    struct free_check *check = context;
+    uint64_t id = load_u64(node->key);
+    uint64_t count = node->data_len >= 8 && node->data_len % 8 == 0 ? load_u64(node->data) : UINT64_MAX;
+    if (node->flags & NODE_SUBDATA || id == 0 || id > check->txn_id || count > node->data_len / 8 - 1)
+        return error_page(err, -1, "the list of pages freed by transaction %llu has not its form",
+                          (unsigned long long)id);
+    uint64_t above = UINT64_MAX;
+    check->pages += count;
+    for (uint64_t i = 1; i <= count; i++) {
+        uint64_t page = load_u64(node->data + 8 * i);
+        if (page >= above)
+            return error_page(err, -1, "the list of pages freed by transaction %llu is out of order",
+                              (unsigned long long)id);
+        above = page;
+        enum qs_status status = pager_claim(check->pager, page, 1, err);
+        if (status)
+            return status;
+    }
+    return QS_OK;
+}
+
+static enum qs_status walk_free(struct qs_snapshot *s, struct qs_error *err)
+{
+    struct free_check check = {.pager = &s->pager, .txn_id = s->meta.txn_id};
+    enum qs_status status =
+        tree_walk(&s->pager, &s->meta.free, TREE_STRICT | TREE_CLAIM | TREE_INTEGER_KEYS | TREE_FREE, take_free_list,
+                  &check, err);
+    s->free_pages = check.pages;
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static enum qs_status walk_history(struct qs_snapshot *s, unsigned flags, tree_visit history, void *context,
+                                   struct qs_error *err)
+{
+    const struct db *db = &s->dbs[DB_HISTORY];
+    if (flags & SNAPSHOT_HISTORY)
+        return tree_walk(&s->pager, db, TREE_STRICT | TREE_CLAIM, history, context, err);
+    if (!(flags & SNAPSHOT_WRITER))
+        return QS_OK;
+    /* History records never use overflow pages, so the branch pages name every page there is: the cost is a page in
+     * some hundred, and no free list can hand a live one out. */
+    enum qs_status status = tree_walk(&s->pager, db, TREE_STRICT | TREE_CLAIM | TREE_KEYS_ONLY, NULL, NULL, err);
+    return status ? status : tree_check_last(&s->pager, db, history, context, err);
+}
+
+static enum qs_status walk_all(struct qs_snapshot *s, unsigned flags, tree_visit history, void *context,
+                               struct qs_error *err)
+{
+    static const enum store_db area_dbs[AREA_COUNT] = {DB_SETTINGS, DB_LOCKS, DB_TARGETS};
+    unsigned tree = TREE_CLAIM | (flags & SNAPSHOT_WRITER ? TREE_STRICT : 0);
+    enum qs_status status = walk_main(&s->pager, &s->meta, tree, s->dbs, err);
+    if (!status)
+        status = walk_record(&s->pager, &s->dbs[DB_META], &s->meta, tree, &s->record, err);
+    for (int i = 0; i < AREA_COUNT && !status; i++)
+        status = walk_area(&s->pager, &s->dbs[area_dbs[i]], s->record.counts[i], tree, &s->areas[i], err);
+    if (status)
+        return status;
+    uint8_t content[QS_DIGEST_BYTES];
+    if (flags & SNAPSHOT_WRITER)
+        s->marks = malloc(sizeof *s->marks);
+    if (s->marks)
+        record_content_digest_marked(s->areas, s->marks, content);
+    else
+        record_content_digest(s->areas, content);
+    if (memcmp(content, s->record.content, sizeof content) != 0)
+        return error_page(err, -1, "the content does not match its digest");
+    status = walk_history(s, flags, history, context, err);
+    if (!status && flags & SNAPSHOT_WRITER)
+        status = walk_free(s, err);
+    return status;
+}
+
+/* The older meta must lead to a record that names it, too: else one flipped bit in the newer one could pass the older
+ * off as the newest. */
+static enum qs_status check_older(int fd, const struct meta *older, struct pager *newer_pager, struct qs_error *err)
+{
+    struct db dbs[DB_COUNT];
+    struct record record;
+    struct pager own = {.fd = -1};
+    struct pager *pager = newer_pager;
+    enum qs_status status = QS_OK;
+    if (older->last_page >= newer_pager->page_count) {
+        status = pager_init(&own, fd, older->page_size, older->last_page, err);
+        pager = &own;
+    }
+    if (!status)
+        status = walk_main(pager, older, 0, dbs, err);
+    if (!status)
+        status = walk_record(pager, &dbs[DB_META], older, 0, &record, err);
+    pager_release(&own);
+    return status;
+}
+
+static enum qs_status still_current(int fd, const struct qs_snapshot *s, const struct meta *older, struct qs_error *err)
+{
+    uint8_t again[METAS_BYTES];
+    struct meta pair[2];
+    enum qs_status status = read_metas(fd, again, err);
+    if (!status && memcmp(again, s->metas, sizeof again) == 0)
+        return check_older(fd, older, (struct pager *)&s->pager, err);
+    if (!status)
+        status = decode_pair(again, pair, err);
+    if (status)
+        return status;
+    uint64_t newest = pair[0].txn_id > pair[1].txn_id ? pair[0].txn_id : pair[1].txn_id;
+    if (newest > s->meta.txn_id + 1 || newest < s->meta.txn_id)
+        return error_set(err, QS_BUSY, "writers went from transaction %llu to %llu during one read",
+                         (unsigned long long)s->meta.txn_id, (unsigned long long)newest);
+    return QS_OK;
+}
+
+static enum qs_status choose_meta(int fd, int slot, struct qs_snapshot *s, struct meta *ret_older, struct qs_error *err)
+{
+    struct meta pair[2];
+    enum qs_status status = read_metas(fd, s->metas, err);
+    if (status)
+        return status;
+    if (slot >= 0)
+        return meta_decode(s->metas + (METAS_BYTES / 2) * (size_t)slot, (unsigned)slot, &s->meta, err);
+    status = decode_pair(s->metas, pair, err);
+    if (status)
+        return status;
+    unsigned newer = pair[1].txn_id > pair[0].txn_id;
+    s->meta = pair[newer];
+    *ret_older = pair[!newer];
+    return QS_OK;
+}
+
+enum qs_status snapshot_walk(int fd, int slot, unsigned flags, tree_visit history, void *context,
+                             struct qs_snapshot **ret_snapshot, struct qs_error *err)
+{
+    AUTO(snapshot_release) struct qs_snapshot *s = calloc(1, sizeof *s);
+    struct meta older = {0};
+    if (!s)
+        return error_memory(err);
+    atomic_init(&s->references, 1);
+    s->pager.fd = -1;
+    enum qs_status status = choose_meta(fd, slot, s, &older, err);
+    if (!status)
+        status = pager_init(&s->pager, fd, s->meta.page_size, s->meta.last_page, err);
+    if (!status)
+        status = walk_all(s, flags, history, context, err);
+    if (!status && slot < 0)
+        status = still_current(fd, s, &older, err);
+    if (status)
+        return status;
+    if (!(flags & SNAPSHOT_WRITER))
+        pager_drop_claims(&s->pager);
+    s->pager.fd = -1;
+    *ret_snapshot = STEAL(s);
+    return QS_OK;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qstress powercut: the command, the room, the report. */
+#include "stress/powercut/powercut.h"
+
+#include "stress/harness/stress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COMMAND          "powercut"
+#define WORKLOAD_CHOICES "set|init|compact|restore|replace"
+#define BACKEND_NAMES    "qsettings|rename-over|rename-over-fsync|rename-away|in-place|copy-backup"
+
+struct command {
+    struct power_options options;
+    bool meta_torn, json, expect_violation;
+    const struct power_fs *fs;
+    const struct power_work *work;
+};
+
+/* For the file ways a save is a replace. */
+static const struct power_work *find_work(const struct power_options *options)
+{
+    const struct power_work *const lists[] = {power_store_works, power_file_works};
+    bool store = strcmp(options->backend, "qsettings") == 0;
+    const char *name = !store && strcmp(options->workload, "replace") == 0 ? "set" : options->workload;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (const struct power_work *work = lists[l]; work->name; work++)
+            if (strcmp(work->backend, options->backend) == 0 && strcmp(work->name, name) == 0)
+                return work;
+    return NULL;
+}
+
+static bool parse(int argc, char **argv, struct command *command, int *ret_status)
+{
+    struct power_options *o = &command->options;
+    const struct stress_option table[] = {
+        {"fs", STRESS_CHOICE, &o->fs, "ext4|xfs|btrfs", "file system under test", 0, 0},
+        {"workload", STRESS_CHOICE, &o->workload, WORKLOAD_CHOICES, "what the writer does", 0, 0},
+        {"backend", STRESS_CHOICE, &o->backend, BACKEND_NAMES, "who saves; the known-bad ones lose", 0, 0},
+        {"commits", STRESS_NUMBER, &o->commits, "N", "steps of the workload", 1, 10000},
+        {"max-states", STRESS_NUMBER, &o->max_states, "N", "crash states, chosen by seed where there are more", 1,
+         1000000},
+        {"seed", STRESS_NUMBER, &o->seed, "N", "of the choice", 0, UINT64_MAX},
+        {"drop-flush", STRESS_NUMBER, &o->drop_flush, "K", "the disk ignores each K-th flush; 0: none", 0, 1000000},
+        {"alone", STRESS_FLAG, &o->alone, NULL, "no second program that writes and flushes beside the writer", 0, 0},
+        {"meta-torn", STRESS_FLAG, &command->meta_torn, NULL,
+         "instead: the store file alone, its meta writes torn at every byte", 0, 0},
+        {"keep", STRESS_TEXT, &o->keep, "FILE", "write the image of the first bad state there", 0, 0},
+        {"expect-violation", STRESS_FLAG, &command->expect_violation, NULL, "exit 0 with a violation, 1 without", 0, 0},
+        {"json", STRESS_FLAG, &command->json, NULL, "print one JSON object", 0, 0},
+    };
+    return stress_options(
+        "Cuts the power at every point of a workload on a real file system, and judges what is left.\n"
+        "Needs root, /dev/fuse, loop devices and the file system's mkfs.",
+        table, sizeof table / sizeof *table, argc, argv, ret_status);
+}
+
+/* ---- what must be there ---- */
+
+static bool have_program(const char *name)
+{
+    static const char *const dirs[] = {"/usr/sbin", "/sbin", "/usr/bin", "/bin"};
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+        char path[128];
+        (void)snprintf(path, sizeof path, "%s/%s", dirs[i], name);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The kernel knows the file system already, or finds its module when the first image is mounted. */
+static int check_host(const struct power_fs *fs)
+{
+    if (geteuid() != 0)
+        return stress_fail(STRESS_FORBIDDEN, COMMAND, "needs root: it mounts file systems on loop devices");
+    static const char *const nodes[] = {"/dev/fuse", "/dev/loop-control"};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        if (access(nodes[i], R_OK | W_OK) != 0)
+            return stress_fail(STRESS_FORBIDDEN, COMMAND, "%s is missing or closed here: %s", nodes[i],
+                               strerrordesc_np(errno));
+    if (!have_program(fs->mkfs[0]))
+        return stress_fail(STRESS_FORBIDDEN, COMMAND, "%s is not installed: a %s cannot be made", fs->mkfs[0],
+                           fs->name);
+    struct stat st;
+    if (stat(ROOM, &st) != 0 || !S_ISDIR(st.st_mode))
+        return stress_fail(STRESS_FORBIDDEN, COMMAND, "there is no directory " ROOM " to mount over");
+    return STRESS_CLEAN;
+}
+
+/* ---- the room ---- */
+
+/* Mounts are private, so nothing shows outside; /proc is the room's own, since process ids in it are. */
+static enum qs_status furnish(struct qs_error *err)
+{
+    static const char *const dirs[] = {ROOM_DISK, ROOM_FS, ROOM_ASIDE};
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        return error_sys(err, QS_IO, errno, "cannot make the mounts private");
+    if (mount("qstress", ROOM, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") != 0)
+        return error_sys(err, QS_IO, errno, "cannot mount a tmpfs at " ROOM);
+    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
+        return error_sys(err, QS_IO, errno, "cannot mount /proc");
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+        if (mkdir(dirs[i], 0755) != 0)
+            return error_sys(err, QS_IO, errno, "cannot make %s", dirs[i]);
+    return QS_OK;
+}
+
+static void count_log(const struct crash_log *log, struct power_result *result)
+{
+    for (size_t i = 0; i < log->count; i++) {
+        enum crash_kind kind = log->entries[i].kind;
+        result->writes += kind == CRASH_WRITE || kind == CRASH_ZERO;
+        result->flushes += kind == CRASH_FLUSH || kind == CRASH_IGNORED;
+        result->ignored += kind == CRASH_IGNORED;
+        result->marks += kind == CRASH_MARK;
+    }
+}
+
+static void run_in_room(const struct command *command, struct power_result *result)
+{
+    struct qs_error err = {0};
+    struct power_recording recording;
+    umask(022);
+    enum qs_status status = furnish(&err);
+    if (status == QS_OK && command->meta_torn) {
+        status = power_meta_torn(&command->options, result, &err);
+    } else if (status == QS_OK) {
+        status = power_record(&command->options, command->fs, command->work, &recording, &err);
+        if (status == QS_OK) {
+            count_log(&recording.log, result);
+            status = power_judge_all(&command->options, command->fs, command->work, &recording, result, &err);
+        }
+    }
+    result->finished = status == QS_OK;
+    if (status != QS_OK)
+        (void)snprintf(result->failure, sizeof result->failure, "%.500s", err.message);
+}
+
+/* The first process of the room must not outlive the command: it waits until it is sure to be told of its death. */
+static void room_main(const struct command *command, struct power_result *result, int go_fd)
+{
+    char byte;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(go_fd, &byte, 1) == 1)
+        run_in_room(command, result);
+    _exit(0);
+}
+
+/* clone(2) without a stack is a fork into new namespaces. unshare(2) will not do: it would put all later children of
+ * this process into the PID namespace too, which is dead as soon as the room is. */
+static pid_t fork_room(void)
+{
+    return (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+static int enter_room(const struct command *command, struct power_result *result)
+{
+    int go[2];
+    if (pipe2(go, O_CLOEXEC) != 0)
+        return stress_fail(STRESS_FAILED, COMMAND, "cannot make a pipe: %s", strerrordesc_np(errno));
+    pid_t pid = fork_room();
+    if (pid < 0)
+        return stress_fail(STRESS_FORBIDDEN, COMMAND, "cannot make namespaces for mounts and processes: %s",
+                           strerrordesc_np(errno));
+    if (pid == 0) {
+        (void)close(go[1]);
+        room_main(command, result, go[0]);
+    }
+    (void)close(go[0]);
+    bool told = write(go[1], "g", 1) == 1;
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    (void)close(go[1]);
+    if (!told || !WIFEXITED(status))
+        return stress_fail(STRESS_FAILED, COMMAND, "the harness died of signal %d", WTERMSIG(status));
+    return STRESS_CLEAN;
+}
+
+/* ---- the report ---- */
+
+static void print_json(const struct command *command, const struct power_result *r)
+{
+    (void)printf("{\"fs\": \"%s\", \"backend\": \"%s\", \"commits\": %llu, \"writes\": %llu, \"flushes\": %llu, "
+                 "\"states\": %llu, \"ok\": %llu, \"absent\": %llu, \"damaged\": %llu, \"torn\": %llu, \"lost\": %llu, "
+                 "\"nomount\": %llu}\n",
+                 command->meta_torn ? "none" : command->options.fs, command->options.backend,
+                 (unsigned long long)command->options.commits, (unsigned long long)r->writes,
+                 (unsigned long long)r->flushes, (unsigned long long)r->states, (unsigned long long)r->count[POWER_OK],
+                 (unsigned long long)r->count[POWER_ABSENT], (unsigned long long)r->count[POWER_DAMAGED],
+                 (unsigned long long)r->count[POWER_TORN], (unsigned long long)r->count[POWER_LOST],
+                 (unsigned long long)r->count[POWER_NOMOUNT]);
+}
+
+static void print_text(const struct command *command, const struct power_result *r)
+{
+    const struct power_options *o = &command->options;
+    if (command->meta_torn) {
+        (void)printf("store file alone: %llu meta writes torn at every byte, %llu states refused and repaired\n",
+                     (unsigned long long)r->writes, (unsigned long long)r->refused);
+    } else {
+        (void)printf("%s, %s, %s: %llu steps gave %llu writes and %llu flushes (%llu ignored); %llu prefixes, "
+                     "%llu tears, seed %llu%s\n",
+                     o->fs, o->backend, o->workload, (unsigned long long)o->commits, (unsigned long long)r->writes,
+                     (unsigned long long)r->flushes, (unsigned long long)r->ignored, (unsigned long long)r->prefixes,
+                     (unsigned long long)r->tears, (unsigned long long)o->seed,
+                     r->plan_complete ? ", every subset" : "");
+    }
+    (void)printf("%llu states: %llu ok, %llu absent, %llu damaged, %llu torn, %llu lost, %llu did not mount\n",
+                 (unsigned long long)r->states, (unsigned long long)r->count[POWER_OK],
+                 (unsigned long long)r->count[POWER_ABSENT], (unsigned long long)r->count[POWER_DAMAGED],
+                 (unsigned long long)r->count[POWER_TORN], (unsigned long long)r->count[POWER_LOST],
+                 (unsigned long long)r->count[POWER_NOMOUNT]);
+}
+
+static int report(const struct command *command, const struct power_result *result)
+{
+    if (!result->finished)
+        return stress_fail(STRESS_FAILED, COMMAND, "%s", result->failure[0] ? result->failure : "it did not finish");
+    if (command->json)
+        print_json(command, result);
+    else
+        print_text(command, result);
+    for (unsigned i = 0; i < result->notes; i++)
+        (void)fprintf(stderr, "%s\n", result->note[i]);
+    if (result->prefix_unmountable)
+        return stress_fail(STRESS_FAILED, COMMAND, "a whole prefix of the log did not mount");
+    bool violated = result->count[POWER_OK] + result->count[POWER_NOMOUNT] != result->states;
+    return violated == command->expect_violation ? STRESS_CLEAN : STRESS_VIOLATION;
+}
+
+int stress_cmd_powercut(int argc, char **argv)
+{
+    struct command command = {
+        .options = {
+            .fs = "ext4", .workload = "set", .backend = "qsettings", .commits = 20, .max_states = 1000, .seed = 1}};
+    int status;
+    if (!parse(argc, argv, &command, &status))
+        return status;
+    command.fs = power_fs_find(command.options.fs);
+    command.work = find_work(&command.options);
+    if (!command.work)
+        return stress_fail(STRESS_USAGE, COMMAND, "backend %s has no workload %s", command.options.backend,
+                           command.options.workload);
+    status = check_host(command.fs);
+    if (status != STRESS_CLEAN)
+        return status;
+    struct power_result *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (result == MAP_FAILED)
+        return stress_fail(STRESS_FAILED, COMMAND, "out of memory");
+    status = enter_room(&command, result);
+    if (status == STRESS_CLEAN)
+        status = report(&command, result);
+    (void)munmap(result, sizeof *result);
+    return status;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One race: writers, readers and a watcher as processes that share one piece of memory.
+ *
+ * Each process counts in a slot of its own; the acknowledged generation is shared, so that a reader can tell that what
+ * it read is older than what a writer had been told is stored.
+ */
+#ifndef STRESS_RACE_H
+#define STRESS_RACE_H
+
+#include "stress/harness/backend.h"
+#include "stress/harness/findings_board.h"
+#include "stress/harness/histogram.h"
+#include "stress/harness/worker_pool.h"
+#include "stress/ways/absence_watch.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+struct race_slot {
+    _Alignas(64) atomic_ullong done; /* reads or acknowledged saves */
+    atomic_ullong verdicts[VERDICT_COUNT];
+    atomic_ullong retries;
+    atomic_ullong counter; /* writers: their own counter as last acknowledged */
+    struct histogram latency_ns;
+};
+
+struct race_shared {
+    atomic_bool stop;
+    _Alignas(64) atomic_ullong acknowledged; /* the newest generation that some writer was told is stored */
+    uint64_t start_ns;
+    struct notes notes; /* kinds: enum verdict */
+    struct gaps gaps;
+    struct race_slot slots[]; /* writers, readers, and one for what is nobody's */
+};
+
+struct race {
+    const struct backend *backend;
+    struct backend_config config;
+    unsigned writers, readers;
+    double seconds;
+    uint64_t seed;
+    struct crew crew; /* its user is set before race_run, the rest by it */
+    struct race_shared *shared;
+    size_t shared_bytes;
+};
+
+/* What it came to. */
+struct race_result {
+    uint64_t writes, reads, retries;
+    uint64_t verdicts[VERDICT_COUNT];
+    struct histogram read_ns;
+};
+
+/* Runs it: forks, waits, judges the end, adds up. False: the harness failed, and reason says why; nothing is left
+ * running. Call race_release afterwards in any case. */
+bool race_run(struct race *race, struct race_result *ret_result, char *reason);
+void race_release(struct race *race);
+
+/* For the processes: what they saw. */
+void race_count(struct race *race, struct race_slot *slot, enum verdict verdict, const char *who, const char *text);
+void race_reader(void *race, unsigned index); /* run until stop */
+void race_writer(void *race, unsigned index);
+
+#endif

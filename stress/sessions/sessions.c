@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qstress sessions: a policy is being saved while sessions start; how many start without it? */
+#include "stress/sessions/sessions.h"
+
+#include "stress/harness/findings_board.h"
+#include "stress/harness/report_json.h"
+#include "stress/harness/worker_pool.h"
+
+#include "base/cleanup.h"
+#include "terminal/paint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define STARTERS_MAX 256u
+#define NOTE_ERROR   START_COUNT
+
+static const char *const start_names[] = {"confined", "refused", "unconfined", "errors"};
+
+struct session_slot {
+    _Alignas(64) atomic_ullong found[START_COUNT];
+    struct histogram start_ns;
+};
+
+struct session_shared {
+    atomic_bool stop;
+    uint64_t start_ns;
+    _Alignas(64) atomic_llong left; /* starts to be made */
+    _Alignas(64) atomic_ullong saves, errors;
+    struct notes notes;
+    struct session_slot slots[STARTERS_MAX];
+};
+
+struct sessions {
+    struct sessions_config config;
+    const struct session_way *way;
+    struct session_shared *shared;
+    struct crew crew;
+    uint64_t seed;
+};
+
+struct sessions_options {
+    const char *backend, *reader, *as_user, *dir, *junit, *html, *qsandbox;
+    uint64_t starts, starters, writers, seed;
+    bool json, expect_violation;
+};
+
+static void note(struct sessions *sessions, unsigned kind, const char *role, unsigned index, const char *text)
+{
+    char who[24];
+    (void)snprintf(who, sizeof who, "%s %u", role, index);
+    notes_add(&sessions->shared->notes, kind, stress_now_ns() - sessions->shared->start_ns, who, text);
+}
+
+static void starter(void *context, unsigned index)
+{
+    struct sessions *sessions = context;
+    struct session_slot *slot = &sessions->shared->slots[index];
+    struct stress_rng rng;
+    stress_rng_init(&rng, sessions->seed, 1000 + index);
+    while (!atomic_load(&sessions->shared->stop)) {
+        long long number = atomic_fetch_sub(&sessions->shared->left, 1);
+        if (number <= 0)
+            return;
+        char reason[STRESS_REASON_BYTES] = "";
+        uint64_t began = stress_now_ns();
+        enum start start = sessions->way->start(&sessions->config, (uint64_t)number, reason);
+        histogram_add(&slot->start_ns, stress_now_ns() - began);
+        atomic_fetch_add(&slot->found[start], 1);
+        if (start != START_CONFINED)
+            note(sessions, start, "start", index, reason);
+        stress_pause(&rng);
+    }
+}
+
+static void writer(void *context, unsigned index)
+{
+    struct sessions *sessions = context;
+    struct stress_rng rng;
+    stress_rng_init(&rng, sessions->seed, index);
+    for (uint64_t number = 1; !atomic_load(&sessions->shared->stop); number++) {
+        char reason[STRESS_REASON_BYTES] = "";
+        if (sessions->way->save(&sessions->config, number * 64 + index, reason)) {
+            atomic_fetch_add(&sessions->shared->saves, 1);
+        } else {
+            atomic_fetch_add(&sessions->shared->errors, 1);
+            note(sessions, NOTE_ERROR, "writer", index, reason);
+        }
+        stress_pause(&rng);
+    }
+}
+
+static void failed(void *context, const struct crew_member *member, const char *text)
+{
+    struct sessions *sessions = context;
+    atomic_fetch_add(&sessions->shared->errors, 1);
+    note(sessions, NOTE_ERROR, member->role, member->index, text);
+}
+
+static uint64_t sum(const struct sessions *sessions, enum start start)
+{
+    uint64_t all = 0;
+    for (unsigned i = 0; i < STARTERS_MAX; i++)
+        all += atomic_load(&sessions->shared->slots[i].found[start]);
+    return all;
+}
+
+/* Writers go on as long as starts are being made, or until nobody is left to make them. */
+static bool enough(void *context)
+{
+    const struct sessions *sessions = context;
+    size_t alive = 0;
+    for (size_t i = 0; i < sessions->crew.count; i++)
+        alive += sessions->crew.members[i].run == starter && sessions->crew.members[i].pid;
+    return !alive;
+}
+
+static void progress(void *context)
+{
+    const struct sessions *sessions = context;
+    (void)fprintf(stderr, "\r%lld starts to go  %llu saves", (long long)atomic_load(&sessions->shared->left),
+                  (unsigned long long)atomic_load(&sessions->shared->saves));
+    for (enum start s = 0; s < START_COUNT; s++)
+        (void)fprintf(stderr, "  %llu %s", (unsigned long long)sum(sessions, s), start_names[s]);
+    (void)fprintf(stderr, "\033[K");
+}
+
+static bool run(struct sessions *sessions, const struct sessions_options *o, char *reason)
+{
+    struct crew *crew = &sessions->crew;
+    bool show = terminal_is_able(STDERR_FILENO);
+    size_t count = 0;
+    AUTO_FREE struct crew_member *members = calloc(o->writers + o->starters, sizeof *members);
+    if (!members || !sessions->way->prepare(&sessions->config, reason))
+        return false;
+    for (unsigned i = 0; i < o->writers; i++)
+        members[count++] = (struct crew_member){.run = writer, .role = "writer", .index = i};
+    for (unsigned i = 0; i < o->starters; i++)
+        members[count++] = (struct crew_member){.run = starter, .role = "start", .index = i, .drops = true};
+    atomic_store(&sessions->shared->left, (long long)o->starts);
+    crew->context = sessions;
+    crew->members = members;
+    crew->count = count;
+    crew->stop = &sessions->shared->stop;
+    crew->start_ns = &sessions->shared->start_ns;
+    crew->enough = enough;
+    crew->failed = failed;
+    crew->tick = show ? progress : NULL;
+    bool ok = crew_run(crew, reason, STRESS_REASON_BYTES);
+    if (show)
+        (void)fprintf(stderr, "\r\033[K");
+    return ok;
+}
+
+static void add_up(const struct sessions *sessions, const struct sessions_options *o, struct session_result *result)
+{
+    *result = (struct session_result){.backend = o->backend,
+                                      .reader = o->reader,
+                                      .starters = o->starters,
+                                      .writers = o->writers,
+                                      .seed = o->seed,
+                                      .saves = atomic_load(&sessions->shared->saves),
+                                      .errors = atomic_load(&sessions->shared->errors)};
+    for (enum start s = 0; s < START_COUNT; s++)
+        result->starts += result->found[s] = sum(sessions, s);
+    for (unsigned i = 0; i < o->starters; i++)
+        histogram_merge(&result->start_ns, &sessions->shared->slots[i].start_ns);
+}
+
+static void describe(struct report *report, const struct sessions *sessions, const struct session_result *result)
+{
+    report_fact(report, "backend", "%s", result->backend);
+    report_fact(report, "reader", "%s", result->reader);
+    report_fact(report, "starters", "%llu", (unsigned long long)result->starters);
+    report_fact(report, "writers", "%llu", (unsigned long long)result->writers);
+    report_fact(report, "seed", "%llu", (unsigned long long)result->seed);
+    report_fact(report, "starts", "%llu", (unsigned long long)result->starts);
+    report_fact(report, "saves", "%llu", (unsigned long long)result->saves);
+    report_fact(report, "confined", "%llu", (unsigned long long)result->found[START_CONFINED]);
+    report_fact(report, "refused", "%llu", (unsigned long long)result->found[START_REFUSED]);
+    report_fact(report, "unconfined", "%llu", (unsigned long long)result->found[START_UNCONFINED]);
+    report_check(report, "no session starts unconfined", "unconfined", result->found[START_UNCONFINED],
+                 "%llu of %llu starts; %llu confined, %llu refused",
+                 (unsigned long long)result->found[START_UNCONFINED], (unsigned long long)result->starts,
+                 (unsigned long long)result->found[START_CONFINED], (unsigned long long)result->found[START_REFUSED]);
+    report_check(report, "no save failed", "errors", result->errors, "%llu failed, %llu were done",
+                 (unsigned long long)result->errors, (unsigned long long)result->saves);
+    report_check(report, "sessions do start", "refused", result->found[START_CONFINED] == 0, "%llu confined",
+                 (unsigned long long)result->found[START_CONFINED]);
+    for (unsigned s = START_REFUSED; s <= NOTE_ERROR; s++)
+        notes_report(&sessions->shared->notes, s, start_names[s], report);
+}
+
+static int tell(const struct sessions *sessions, const struct sessions_options *o)
+{
+    struct session_result result;
+    add_up(sessions, o, &result);
+    if (!result.starts || (o->writers && !result.saves && !result.errors))
+        return stress_fail(STRESS_FAILED, "sessions", "nothing was tried: %llu starts, %llu saves",
+                           (unsigned long long)result.starts, (unsigned long long)result.saves);
+    struct report report = {.command = "sessions",
+                            .subject = o->backend,
+                            .expect_violation = o->expect_violation,
+                            .seconds = (double)(stress_now_ns() - sessions->shared->start_ns) / 1e9,
+                            .read_ns = &result.start_ns};
+    describe(&report, sessions, &result);
+    AUTO_FREE char *json = NULL;
+    if (o->json && !(json = report_json_sessions(&result)))
+        return stress_fail(STRESS_FAILED, "sessions", "no memory");
+    if (!report_emit(&report, json, o->junit, o->html))
+        return STRESS_FAILED;
+    return report_passed(&report) ? STRESS_CLEAN : STRESS_VIOLATION;
+}
+
+static bool parse(struct sessions_options *o, int argc, char **argv, int *ret_status)
+{
+    const struct stress_option table[] = {
+        {"backend", STRESS_CHOICE, &o->backend, BACKEND_CHOICES, "where the policy is kept", 0, 0},
+        {"reader", STRESS_CHOICE, &o->reader, "once|twice|sandbox", "how a session gets at it", 0, 0},
+        {"starts", STRESS_NUMBER, &o->starts, "N", "sessions to start", 1, 1000000000},
+        {"starters", STRESS_NUMBER, &o->starters, "N", "processes that start them", 1, STARTERS_MAX},
+        {"writers", STRESS_NUMBER, &o->writers, "N", "processes that save the policy", 0, DOCUMENT_WRITERS_MAX},
+        {"seed", STRESS_NUMBER, &o->seed, "N", "chooses the pauses between operations", 0, UINT64_MAX},
+        {"as-user", STRESS_TEXT, &o->as_user, "NAME", "sessions run as this user (needs root)", 0, 0},
+        {"dir", STRESS_TEXT, &o->dir, "DIR", "where the scratch directory is made ($TMPDIR or /tmp)", 0, 0},
+        {"qsandbox", STRESS_TEXT, &o->qsandbox, "FILE", "the program for --reader sandbox (beside this one)", 0, 0},
+        {"expect-violation", STRESS_FLAG, &o->expect_violation, NULL, "exit 0 if there was one, 1 if not", 0, 0},
+        {"json", STRESS_FLAG, &o->json, NULL, "the result as JSON on standard output, instead of TAP", 0, 0},
+        {"junit", STRESS_TEXT, &o->junit, "FILE", "write a JUnit report", 0, 0},
+        {"html", STRESS_TEXT, &o->html, "FILE", "write a page with a histogram", 0, 0},
+    };
+    return stress_options(
+        "Saves a policy that always confines while sessions start, and counts those that start without it.", table,
+        sizeof table / sizeof *table, argc, argv, ret_status);
+}
+
+/* Which way and which reader belong to the options; for the sandbox also where the program is. */
+static int choose(struct sessions *sessions, const struct sessions_options *o, char *program, size_t size)
+{
+    static const char *const readers[] = {"once", "twice", "sandbox"};
+    static const char *const ways[] = {"rename-away", "in-place", "copy-backup", "rename-over"};
+    for (unsigned i = 0; i < 3; i++)
+        if (strcmp(o->reader, readers[i]) == 0)
+            sessions->config.reader = (enum start_reader)i;
+    for (unsigned i = 0; i < 4; i++)
+        if (strcmp(o->backend, ways[i]) == 0)
+            sessions->way = session_way_file((enum file_way)i);
+    if (!sessions->way)
+        sessions->way = &session_way_store;
+    sessions->seed = o->seed;
+    if (sessions->config.reader != READER_SANDBOX)
+        return STRESS_CLEAN;
+    if (sessions->way != &session_way_store)
+        return stress_fail(STRESS_USAGE, "sessions", "--reader sandbox reads the store: --backend qsettings");
+    ssize_t len = o->qsandbox ? (ssize_t)snprintf(program, size, "%s", o->qsandbox)
+                              : readlink("/proc/self/exe", program, size - sizeof "qsandbox");
+    char *slash = len > 0 && !o->qsandbox ? memrchr(program, '/', (size_t)len) : NULL;
+    if (slash)
+        memcpy(slash + 1, "qsandbox", sizeof "qsandbox");
+    sessions->config.qsandbox = program;
+    if (access(program, X_OK) != 0)
+        return stress_fail(STRESS_FAILED, "sessions", "%s: %s", program, strerrordesc_np(errno));
+    return STRESS_CLEAN;
+}
+
+int stress_cmd_sessions(int argc, char **argv)
+{
+    struct sessions_options o = {
+        .backend = "qsettings", .reader = "once", .starts = 1000, .starters = 2, .writers = 1, .seed = 1};
+    struct sessions sessions = {0};
+    char program[4096] = "";
+    char reason[STRESS_REASON_BYTES] = "";
+    int status;
+    if (!parse(&o, argc, argv, &status))
+        return status;
+    status = choose(&sessions, &o, program, sizeof program);
+    if (status == STRESS_CLEAN)
+        status = crew_find_user("sessions", o.as_user, &sessions.crew);
+    if (status != STRESS_CLEAN)
+        return status;
+    AUTO_FREE char *scratch = stress_scratch(o.dir);
+    sessions.shared = scratch ? crew_share(sizeof *sessions.shared) : NULL;
+    if (!sessions.shared)
+        return stress_fail(STRESS_FAILED, "sessions", "scratch directory: %s", strerrordesc_np(errno));
+    sessions.config.dir = scratch;
+    bool ran = run(&sessions, &o, reason);
+    stress_remove_tree(scratch); /* before the report: a closed standard output ends the program */
+    if (ran)
+        status = tell(&sessions, &o);
+    else
+        status = stress_fail(STRESS_FAILED, "sessions", "%s", reason);
+    (void)munmap(sessions.shared, sizeof *sessions.shared);
+    return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Session starts while the policy is being saved. A start asks for the policy as a program does, and is
+ *
+ *   confined    it got a policy that confines
+ *   refused     it was told that there is no getting it, and does not run
+ *   unconfined  it runs without: it was told that there is none, or that it allows everything
+ *
+ * The policy that is saved always confines, so unconfined is never right.
+ */
+#ifndef STRESS_SESSIONS_H
+#define STRESS_SESSIONS_H
+
+#include "stress/harness/backend.h"
+#include "stress/harness/histogram.h"
+
+enum start {
+    START_CONFINED,
+    START_REFUSED,
+    START_UNCONFINED,
+    START_COUNT,
+};
+
+enum start_reader {
+    READER_ONCE,    /* one read decides */
+    READER_TWICE,   /* looks for existence, or reads, and then reads again: both count */
+    READER_SANDBOX, /* qsandbox runs a command that tries to write outside its workspace */
+};
+
+struct sessions_config {
+    const char *dir; /* scratch */
+    enum start_reader reader;
+    const char *qsandbox;
+};
+
+struct session_way {
+    bool (*prepare)(const struct sessions_config *config, char *reason);
+    /* Saves a policy; number makes it another one each time. */
+    bool (*save)(const struct sessions_config *config, uint64_t number, char *reason);
+    enum start (*start)(const struct sessions_config *config, uint64_t number, char *reason);
+};
+
+/* What it came to. */
+struct session_result {
+    const char *backend, *reader;
+    uint64_t starts, starters, writers, seed;
+    uint64_t saves, errors; /* errors: saves that failed, processes that died */
+    uint64_t found[START_COUNT];
+    struct histogram start_ns;
+};
+
+const struct session_way *session_way_file(enum file_way way);
+extern const struct session_way session_way_store;
+/* A start with qsandbox, for the store. */
+enum start session_sandbox(const struct sessions_config *config, uint64_t number, char *reason);
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Negative controls: each barrier is tried from inside with everything in place, and again with that one barrier (and,
+ * where two hold the same thing, its second) left out of the plan. The first must hold; the second must not, or the
+ * attempt proves nothing. The program is its own shim.
+ */
+#include "sandbox/run/prepare.h"
+#include "sandbox/run/run.h"
+#include "sandbox/shim/shim.h"
+
+#include "tests/support/policy_fixture.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define LEAKED_FD 50
+
+/* Outside /tmp, which is private in every sandbox. */
+static char base[] = "/srv/qsandbox-controls.XXXXXX";
+static char home[128], workspace[128], store[128];
+
+static void make(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    char path[256];
+    if (!mkdtemp(base))
+        return -1;
+    (void)snprintf(home, sizeof home, "%s/home", base);
+    (void)snprintf(workspace, sizeof workspace, "%s/home/ws", base);
+    (void)snprintf(store, sizeof store, "%s/store", base);
+    static const char *const dirs[] = {"home", "store", "home/.ssh", "home/ws", "home/ws/.git", "home/ws/.git/hooks"};
+    for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", base, dirs[i]);
+        if (mkdir(path, 0755) != 0)
+            return -1;
+    }
+    (void)snprintf(path, sizeof path, "%s/.ssh/id", home);
+    make(path, "private key\n");
+    (void)snprintf(path, sizeof path, "%s/data", store);
+    make(path, "data\n");
+    int leak = open(path, O_RDONLY | O_CLOEXEC);
+    return leak >= 0 && dup2(leak, LEAKED_FD) == LEAKED_FD && close(leak) == 0 && setenv("QS_TEST_MARK", "1", 1) == 0 &&
+                   setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1) == 0
+               ? 0
+               : -1;
+}
+
+static int forget(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+    (void)st;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return nftw(base, forget, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The exit status of the script in a sandbox without these barriers; 0 says that what it tried was stopped. */
+static int attempt(const char *script, unsigned left_out, bool *ret_timed_out)
+{
+    struct qs_policy policy = fixture_policy();
+    policy.limits.wall_seconds = 1;
+    struct facts_request request = {
+        .policy = &policy, .workspace = workspace, .root = store, .home = home, .make_caches = false};
+    struct host_facts facts;
+    struct plan plan = {0};
+    struct env env = {0};
+    struct qs_error err = {0};
+    struct run_result result;
+    char net[64] = "", pid[64] = "";
+    (void)!readlink("/proc/self/ns/net", net, sizeof net - 1);
+    (void)!readlink("/proc/self/ns/pid", pid, sizeof pid - 1);
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, net, pid, store, NULL};
+    if (host_facts_collect(&request, &facts, &err) != QS_OK ||
+        plan_make(&policy, &facts, left_out, &plan, &err) != QS_OK ||
+        env_make(&policy, &facts, &plan, environ, &env, &err) != QS_OK)
+        fail_msg("%s", err.message);
+    const struct run_request run = {.plan = &plan, .env = &env, .argv = argv};
+    if (run_plan(&run, &result, &err) != QS_OK)
+        fail_msg("%s (without %x): %s", script, left_out, err.message);
+    env_release(&env);
+    plan_release(&plan);
+    host_facts_release(&facts);
+    if (ret_timed_out)
+        *ret_timed_out = result.timed_out;
+    return run_exit_status(&result);
+}
+
+static void control(const char *script, unsigned left_out)
+{
+    int with = attempt(script, 0, NULL), none = attempt(script, left_out, NULL);
+    if (with != 0)
+        fail_msg("not stopped (%d): %s", with, script);
+    if (none == 0)
+        fail_msg("stopped even without the barriers %x: %s", left_out, script);
+}
+
+static void held_by_either(const char *script, unsigned first, unsigned second)
+{
+    assert_int_equal(attempt(script, first, NULL), 0);
+    assert_int_equal(attempt(script, second, NULL), 0);
+    control(script, first | second);
+}
+
+static void writes_outside_are_stopped_twice(void **state)
+{
+    (void)state;
+    held_by_either("! touch ../outside", WITHOUT(READ_ONLY), WITHOUT(LANDLOCK));
+}
+
+static void hooks_are_read_only(void **state)
+{
+    (void)state;
+    control("! touch .git/hooks/pre-commit", WITHOUT(GUARDS));
+}
+
+static void the_repository_is_pinned(void **state)
+{
+    (void)state;
+    control("! mv .git moved", WITHOUT(PINS));
+    char from[256], to[256];
+    (void)snprintf(from, sizeof from, "%s/moved", workspace);
+    (void)snprintf(to, sizeof to, "%s/.git", workspace);
+    assert_int_equal(rename(from, to), 0);
+}
+
+static void hidden_paths_and_stores_are_masked(void **state)
+{
+    (void)state;
+    control("! cat ../.ssh/id", WITHOUT(MASKS));
+    control("! cat \"$2\"/data", WITHOUT(STORE_MASKS));
+}
+
+static void the_environment_is_new(void **state)
+{
+    (void)state;
+    control("test -z \"$QS_TEST_MARK\"", WITHOUT(ENVIRONMENT));
+}
+
+static void network_and_processes_are_apart(void **state)
+{
+    (void)state;
+    control("test \"$(readlink /proc/self/ns/net)\" != \"$0\"", WITHOUT(NETWORK));
+    control("test \"$(readlink /proc/self/ns/pid)\" != \"$1\"", WITHOUT(PID));
+}
+
+static void the_command_leads_its_group(void **state)
+{
+    (void)state;
+    control("pid=$$; set -- $(cat /proc/$$/stat); test \"$5\" = $pid", WITHOUT(GROUP));
+}
+
+static void devices_are_few(void **state)
+{
+    (void)state;
+    control("test ! -e /dev/kmsg", WITHOUT(DEV));
+}
+
+static void the_filter_filters(void **state)
+{
+    (void)state;
+    control("! python3 -c 'import socket; socket.socket(socket.AF_UNIX)'", WITHOUT(SECCOMP));
+}
+
+static void user_namespaces_are_stopped_twice(void **state)
+{
+    (void)state;
+    held_by_either("! unshare -U true", WITHOUT(SECCOMP), WITHOUT(USERNS_LIMIT));
+}
+
+static void no_capability_is_left(void **state)
+{
+    (void)state;
+    control("! grep -E '^Cap(Inh|Prm|Eff|Bnd|Amb):.*[1-9a-f]' /proc/self/status", WITHOUT(CAPABILITIES));
+}
+
+static void descriptors_are_closed(void **state)
+{
+    (void)state;
+    control("test ! -e /proc/self/fd/50", WITHOUT(DESCRIPTORS));
+}
+
+static void the_wall_limit_ends_the_run(void **state)
+{
+    (void)state;
+    bool timed_out = false;
+    assert_int_equal(attempt("exec sleep 1000", 0, &timed_out), 124);
+    assert_true(timed_out);
+    assert_int_equal(attempt("sleep 1.2", WITHOUT(WALL), &timed_out), 0);
+    assert_false(timed_out);
+}
+
+/* ---- the course of a run ---- */
+
+struct course {
+    struct run_early early;
+    pid_t started;      /* the early bubblewrap */
+    bool used;          /* it was there when the run set up */
+    unsigned after_end; /* calls */
+};
+
+static enum qs_status note_start(void *context, struct qs_error *err)
+{
+    struct course *course = context;
+    (void)err;
+    course->used = course->started > 0 && kill(course->started, 0) == 0;
+    return QS_OK;
+}
+
+static void note_end(void *context)
+{
+    struct course *course = context;
+    course->after_end++;
+}
+
+static void start_early(void *context, const struct host_facts *facts)
+{
+    struct course *course = context;
+    run_early_start(facts, &course->early);
+    course->started = course->early.pid;
+}
+
+/* Runs the command in a bubblewrap that was started early; alter may change what the plan binds. before: what was
+ * opened before there was a policy, and where bubblewrap was started then; NULL. */
+static void follow_policy(const struct qs_policy *given, struct host_facts *before, char *const *argv,
+                          void (*alter)(struct host_facts *), struct course *course)
+{
+    struct qs_policy policy = *given;
+    struct facts_request request = {.policy = &policy,
+                                    .workspace = workspace,
+                                    .root = store,
+                                    .home = home,
+                                    .early = before,
+                                    .opened = before ? NULL : start_early,
+                                    .context = course};
+    struct host_facts facts;
+    struct plan plan = {0};
+    struct env env = {0};
+    struct qs_error err = {0};
+    struct run_result result;
+    assert_int_equal(host_facts_collect(&request, &facts, &err), QS_OK);
+    assert_true(course->started > 0);
+    if (alter)
+        alter(&facts);
+    assert_int_equal(plan_make(&policy, &facts, 0, &plan, &err), QS_OK);
+    assert_int_equal(env_make(&policy, &facts, &plan, environ, &env, &err), QS_OK);
+    const struct run_request run = {.plan = &plan,
+                                    .env = &env,
+                                    .argv = argv,
+                                    .early = &course->early,
+                                    .before_start = note_start,
+                                    .after_end = note_end,
+                                    .context = course};
+    assert_int_equal(run_plan(&run, &result, &err), QS_OK);
+    assert_int_equal(run_exit_status(&result), 0);
+    assert_int_equal(course->early.pid, 0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left, used or not */
+    env_release(&env);
+    plan_release(&plan);
+    host_facts_release(&facts);
+}
+
+static void follow_command(char *const *argv, void (*alter)(struct host_facts *), struct course *course)
+{
+    const struct qs_policy policy = fixture_policy();
+    *course = (struct course){.early = RUN_EARLY_NONE};
+    follow_policy(&policy, NULL, argv, alter, course);
+}
+
+static void follow(const char *script, void (*alter)(struct host_facts *), struct course *course)
+{
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, NULL};
+    follow_command(argv, alter, course);
+}
+
+static void another_number(struct host_facts *facts)
+{
+    int moved = fcntl(facts->roots[0].place.fd, F_DUPFD_CLOEXEC, 200);
+    assert_true(moved >= 200);
+    (void)close(facts->roots[0].place.fd);
+    facts->roots[0].place.fd = moved;
+}
+
+static void an_early_bubblewrap_is_used_or_another_one_is_started(void **state)
+{
+    (void)state;
+    struct course course;
+    follow("touch early", NULL, &course);
+    assert_true(course.used);
+    follow("touch early", another_number, &course);
+    assert_false(course.used);
+}
+
+static void an_early_bubblewrap_that_is_cancelled_leaves_nothing(void **state)
+{
+    (void)state;
+    struct course course = {.early = RUN_EARLY_NONE};
+    struct qs_policy policy = fixture_policy();
+    struct facts_request request = {.policy = &policy,
+                                    .workspace = workspace,
+                                    .cwd = "/nowhere/at/all",
+                                    .root = store,
+                                    .home = home,
+                                    .opened = start_early,
+                                    .context = &course};
+    struct host_facts facts;
+    assert_int_not_equal(host_facts_collect(&request, &facts, NULL), QS_OK); /* refused when it was started already */
+    assert_true(course.started > 0);
+    assert_int_equal(kill(course.started, 0), 0);
+    run_early_cancel(&course.early);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    run_early_cancel(&course.early); /* twice is once */
+}
+
+static void what_is_opened_before_the_policy_serves_the_run_and_makes_nothing(void **state)
+{
+    (void)state;
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char[]){"touch before"}, NULL};
+    struct course course = {.early = RUN_EARLY_NONE};
+    struct qs_policy policy = fixture_policy();
+    struct facts_request request = {.workspace = workspace, .root = store, .home = home};
+    struct host_facts facts;
+    char made[256];
+    policy.caches = QS_CACHES_PRIVATE;
+    (void)snprintf(made, sizeof made, "%s/sandbox", store);
+    assert_false(host_facts_early(&request, false, &facts)); /* the caches are still to be made */
+    assert_int_equal(access(made, F_OK), -1);
+    request.policy = &policy;
+    request.make_caches = true;
+    assert_int_equal(host_facts_collect(&request, &facts, NULL), QS_OK);
+    host_facts_release(&facts);
+    request.policy = NULL;
+    assert_true(host_facts_early(&request, false, &facts));
+    start_early(&course, &facts);
+    follow_policy(&policy, &facts, argv, NULL, &course);
+    assert_true(course.used);
+    assert_int_equal(facts.cache_base.fd, -1); /* it was used up */
+    request.workspace = "/nowhere/at/all";
+    assert_false(host_facts_early(&request, false, &facts));
+}
+
+static void only_a_policy_that_adds_no_paths_is_served_by_what_was_opened_before_it(void **state)
+{
+    (void)state;
+    char *path[] = {(char[]){"/srv"}};
+    const struct qs_list one = {.items = path, .count = 1};
+    const struct qs_policy plain = {.filesystem = QS_FS_WORKSPACE_WRITE, .caches = QS_CACHES_PRIVATE};
+    struct qs_policy other = plain;
+    assert_true(host_facts_early_serve(&plain, false));
+    assert_false(host_facts_early_serve(&plain, true));
+    other.filesystem = QS_FS_READ_ONLY;
+    assert_false(host_facts_early_serve(&other, false));
+    assert_true(host_facts_early_serve(&other, true));
+    other = plain;
+    other.caches = QS_CACHES_NONE;
+    assert_false(host_facts_early_serve(&other, false));
+    assert_false(host_facts_early_hold(&other, false));
+    other = plain;
+    other.writable_roots = one;
+    assert_false(host_facts_early_serve(&other, false));
+    assert_true(host_facts_early_hold(&other, false)); /* and the root is added */
+    other = plain;
+    other.devices = one;
+    assert_false(host_facts_early_serve(&other, false));
+    other = plain;
+    other.sockets = one;
+    assert_true(host_facts_early_serve(&other, false)); /* they count only under `private` */
+    other.unix_sockets = QS_UNIX_PRIVATE;
+    assert_false(host_facts_early_serve(&other, false));
+}
+
+/* The C library copies the list of arguments onto the stack to try a shell. */
+static void a_script_without_an_interpreter_may_have_many_arguments(void **state)
+{
+    (void)state;
+    enum { COUNT = 60000 };
+    struct course course;
+    char word[] = "x", name[] = "./plain";
+    char **argv = calloc(COUNT + 2, sizeof *argv);
+    assert_non_null(argv);
+    for (size_t i = 0; i <= COUNT; i++)
+        argv[i] = word;
+    argv[0] = name;
+    follow("printf 'test $# -eq 60000' >plain && chmod 755 plain", NULL, &course);
+    follow_command(argv, NULL, &course);
+    free(argv);
+}
+
+static void the_end_is_told_early_only_where_no_process_is_left(void **state)
+{
+    (void)state;
+    struct course course;
+    follow("true", NULL, &course);
+    assert_int_equal(course.after_end, 1);
+    follow("sleep 1000 & true", NULL, &course);
+    assert_int_equal(course.after_end, 0);
+    follow("(setsid sleep 1000 &) </dev/null >/dev/null 2>&1; true", NULL, &course);
+    assert_int_equal(course.after_end, 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--inner") == 0)
+        return shim_main(argc - 2, argv + 2);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_outside_are_stopped_twice),
+        cmocka_unit_test(hooks_are_read_only),
+        cmocka_unit_test(the_repository_is_pinned),
+        cmocka_unit_test(hidden_paths_and_stores_are_masked),
+        cmocka_unit_test(the_environment_is_new),
+        cmocka_unit_test(network_and_processes_are_apart),
+        cmocka_unit_test(the_command_leads_its_group),
+        cmocka_unit_test(devices_are_few),
+        cmocka_unit_test(the_filter_filters),
+        cmocka_unit_test(user_namespaces_are_stopped_twice),
+        cmocka_unit_test(no_capability_is_left),
+        cmocka_unit_test(descriptors_are_closed),
+        cmocka_unit_test(the_wall_limit_ends_the_run),
+        cmocka_unit_test(an_early_bubblewrap_is_used_or_another_one_is_started),
+        cmocka_unit_test(an_early_bubblewrap_that_is_cancelled_leaves_nothing),
+        cmocka_unit_test(what_is_opened_before_the_policy_serves_the_run_and_makes_nothing),
+        cmocka_unit_test(only_a_policy_that_adds_no_paths_is_served_by_what_was_opened_before_it),
+        cmocka_unit_test(a_script_without_an_interpreter_may_have_many_arguments),
+        cmocka_unit_test(the_end_is_told_early_only_where_no_process_is_left),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

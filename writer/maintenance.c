@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fsck, compact, backup; and reading all of a store, with which every command that rebuilds one begins. */
+#include "qsettings/maintenance.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/os.h"
+#include "writer/build.h"
+#include "writer/maintenance_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- fsck ---- */
+
+enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_report, struct qs_error *err)
+{
+    struct history_pages pages = {0};
+    AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
+    struct qs_history *history = NULL;
+    enum qs_status status = snapshot_read(&store->place, store->wait_ms, SNAPSHOT_HISTORY | SNAPSHOT_WRITER,
+                                          history_visit, history_restart, &pages, &snapshot, err);
+    if (!status)
+        status = history_make(&snapshot, &pages, &history, err);
+    if (!status)
+        status = qs_history_check(history, err);
+    if (!status && ret_report) {
+        const struct qs_snapshot *s = history->snapshot;
+        *ret_report = (struct qs_fsck_report){
+            .generation = s->record.generation,
+            .txn_id = s->meta.txn_id,
+            .pages = s->pager.claims + 2 - s->free_pages,
+            .free_pages = s->free_pages,
+            .entries = s->record.counts[AREA_SETTINGS],
+            .records = qs_history_count(history),
+        };
+        memcpy(ret_report->digest, s->record.content, QS_DIGEST_BYTES);
+    }
+    if (status)
+        error_add_file(err, store->place.dir);
+    qs_history_close(history);
+    history_pages_release(&pages);
+    return status;
+}
+
+/* ---- what all rebuilding commands begin with ---- */
+
+enum qs_status care_read(int fd, struct qs_history **ret_history, struct qs_error *err)
+{
+    struct history_pages pages = {0};
+    AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
+    enum qs_status status =
+        snapshot_walk(fd, -1, SNAPSHOT_WRITER | SNAPSHOT_HISTORY, history_visit, &pages, &snapshot, err);
+    if (!status)
+        status = history_make(&snapshot, &pages, ret_history, err);
+    if (!status) {
+        status = qs_history_check(*ret_history, err);
+        if (status) {
+            qs_history_close(*ret_history);
+            *ret_history = NULL;
+        }
+    }
+    history_pages_release(&pages);
+    return status;
+}
+
+enum qs_status care_begin(struct qs_store *store, unsigned wait_ms, struct hold *hold, struct qs_history **ret_history,
+                          struct qs_error *err)
+{
+    struct stat st;
+    enum qs_status status = hold_take(&store->place, wait_ms, hold, err);
+    if (!status)
+        status = place_open_data(&store->place, hold->dir_fd, true, &hold->data_fd, &st, err);
+    if (!status)
+        status = care_read(hold->data_fd, ret_history, err);
+    if (status)
+        error_add_file(err, store->place.dir);
+    return status;
+}
+
+/* ---- compact ---- */
+
+enum qs_status qs_store_compact(struct qs_store *store, unsigned wait_ms, struct qs_error *err)
+{
+    struct hold hold = HOLD_NONE;
+    struct qs_history *history = NULL;
+    enum qs_status status = care_begin(store, wait_ms, &hold, &history, err);
+    if (!status) {
+        struct build build = {.record = history->snapshot->record,
+                              .areas = history->snapshot->areas,
+                              .history = history,
+                              .history_count = qs_history_count(history)};
+        status = build_replace(&store->place, &hold, &build, NULL, err);
+    }
+    qs_history_close(history);
+    hold_drop(&hold);
+    return status;
+}
+
+/* ---- backup ---- */
+
+/* A file without a name yet, so that a killed backup leaves nothing behind; where the file system has none such, one
+ * with a name. */
+static int open_backup(int dir_fd, const char *temp, bool *ret_named)
+{
+    int fd = os_open_at(dir_fd, ".", O_RDWR | O_TMPFILE, 0600, 0);
+    *ret_named = fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL);
+    return *ret_named ? os_open_at(dir_fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, 0) : fd;
+}
+
+/* Gives the file its name: over another one by way of temp, since a link replaces nothing. See open(2), O_TMPFILE. */
+static enum qs_status name_backup(int dir_fd, int fd, const char *temp, bool named, const char *name, bool replace,
+                                  struct qs_error *err)
+{
+    char path[32];
+    int code = 0;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (!named)
+        code = qs_os->linkat(AT_FDCWD, path, dir_fd, replace ? temp : name, AT_SYMLINK_FOLLOW);
+    if (!code && (named || replace))
+        code = qs_os->renameat2(dir_fd, temp, dir_fd, name, replace ? 0 : RENAME_NOREPLACE);
+    if (!code)
+        return QS_OK;
+    if (errno != EEXIST)
+        return error_sys(err, QS_IO, errno, "the backup cannot be put in place");
+    error_set(err, QS_CONFLICT, "the file exists already");
+    error_add_advice(err, "name another file, or say that it is to be replaced (--force)");
+    return QS_CONFLICT;
+}
+
+static enum qs_status write_backup(int dir_fd, const char *name, bool replace, const struct qs_history *history,
+                                   struct qs_error *err)
+{
+    char temp[64];
+    uint64_t random = 0;
+    bool named = false;
+    enum qs_status status = os_random(&random, sizeof random, err);
+    if (status)
+        return status;
+    (void)snprintf(temp, sizeof temp, ".qsettings-backup-%016llx", (unsigned long long)random);
+    AUTO_FD int fd = open_backup(dir_fd, temp, &named);
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "the backup cannot be created");
+    struct build build = {.record = history->snapshot->record,
+                          .areas = history->snapshot->areas,
+                          .history = history,
+                          .history_count = qs_history_count(history)};
+    status = build_file(fd, &build, err);
+    if (!status && (qs_os->fchmod(fd, 0600) || os_fsync(fd)))
+        status = error_sys(err, QS_IO, errno, "the backup cannot be flushed");
+    if (!status)
+        status = name_backup(dir_fd, fd, temp, named, name, replace, err);
+    if (status) {
+        (void)qs_os->unlinkat(dir_fd, temp, 0);
+        error_add_advice(err, "no backup was written");
+        return status;
+    }
+    if (os_fsync(dir_fd)) {
+        status = error_sys(err, QS_IO, errno, "the backup's directory cannot be flushed");
+        error_add_advice(err, "the backup is in place, but may not survive a power cut");
+    }
+    return status;
+}
+
+enum qs_status qs_store_backup(struct qs_store *store, const char *file, bool replace, struct qs_error *err)
+{
+    struct qs_history *history = NULL;
+    const char *slash = strrchr(file, '/');
+    const char *name = slash ? slash + 1 : file;
+    AUTO_FREE char *dir = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
+    if (!dir)
+        return error_memory(err);
+    if (!name[0])
+        return error_set(err, QS_USAGE, "%s names a directory", file);
+    AUTO_FD int dir_fd = os_open_at(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, 0);
+    enum qs_status status = QS_OK;
+    if (dir_fd < 0)
+        status =
+            error_sys(err, errno == ENOENT ? QS_NOT_FOUND : QS_IO, errno, "the backup's directory cannot be opened");
+    if (status) {
+        error_add_file(err, file);
+        return status;
+    }
+    status = qs_history_open(store, &history, err);
+    if (status)
+        return status;
+    status = qs_history_check(history, err);
+    if (status)
+        error_add_file(err, store->place.dir);
+    else
+        status = write_backup(dir_fd, name, replace, history, err);
+    if (status)
+        error_add_file(err, file);
+    qs_history_close(history);
+    return status;
+}

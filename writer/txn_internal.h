@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transactions, inside view.
+ *
+ *            begin                    commit
+ *   (none) ────────> open: lock held ────────> ended: lock given back, memory stays until free
+ *                     │ base verified   abort
+ *                     └────────────────────────> ended
+ */
+#ifndef WRITER_TXN_H
+#define WRITER_TXN_H
+
+#include "store/history_codec.h"
+#include "store/overlay.h"
+#include "store/snapshot.h"
+#include "writer/writer_open.h"
+
+struct qs_txn {
+    struct place place; /* a copy, so that the handle may be closed first */
+    pid_t owner;
+    bool open;
+    struct hold hold;
+    struct env_cache *env; /* the store handle's */
+    struct qs_snapshot *base;
+    struct overlay areas[AREA_COUNT];
+    uint32_t flags;
+    unsigned action; /* enum journal_action */
+    struct qs_change *changes;
+    size_t change_count;
+};
+
+/* Errors with QS_USAGE unless txn is open and this process began it. */
+enum qs_status txn_check_open(const struct qs_txn *txn, struct qs_error *err) QS_MUST_USE;
+
+/* Registers, changes or (value.data NULL) removes a publish target. key: 1 to QS_KEY_MAX_BYTES bytes. */
+enum qs_status txn_put_target(struct qs_txn *txn, struct qs_bytes key, struct qs_bytes value,
+                              struct qs_error *err) QS_MUST_USE;
+
+/* Makes settings and locks those of content. */
+enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content, struct qs_error *err) QS_MUST_USE;
+
+/* The content as it would be, of one area: items are heap memory of the caller, bytes borrowed. */
+enum qs_status txn_content(const struct qs_txn *txn, enum record_area area, struct entry_list *ret_list,
+                           struct qs_error *err) QS_MUST_USE;
+
+#endif
