@@ -12,7 +12,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 seconds=${QS_DEMO_SECONDS:-3}
 
 umask 022
-scratch=$(mktemp -d /tmp/qsettings-demo-XXXXXX)
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/qsettings-demo-XXXXXX")
 trap 'touch "$scratch/stop"; wait; rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
 mkdir "$scratch/root" "$scratch/seen"

@@ -105,24 +105,23 @@ load ../support/sandbox
         chmod 777 "$base/home/$user/other"
         run sandboxed $user -- python3 -c '
 import errno, os, sys
-for path in sys.argv[1:]:
+for path in sys.argv[2:]:
     try:
         open(path, "w")
         print("wrote", path)
     except OSError as e:
         print(errno.errorcode[e.errno])
 open("inside", "w")
-open("/tmp/private", "w")
-open("/var/tmp/private", "w")
-open("/dev/shm/private", "w")
-print(os.environ["TMPDIR"])' "$base/home/$user/other/file" "$base/home/$user/new"
+for place in "/tmp/", "/var/tmp/", "/dev/shm/":
+    open(place + sys.argv[1], "w")
+print(os.environ["TMPDIR"])' "$mark" "$base/home/$user/other/file" "$base/home/$user/new"
         [ "${lines[0]}" = EROFS ]
         [ "${lines[1]}" = EROFS ]
         [ "${lines[2]}" = /tmp ]
         [ -e "$(ws $user)/inside" ]
-        [ ! -e /tmp/private ]
-        [ ! -e /var/tmp/private ]
-        [ ! -e /dev/shm/private ]
+        [ ! -e "/tmp/$mark" ]
+        [ ! -e "/var/tmp/$mark" ]
+        [ ! -e "/dev/shm/$mark" ]
     done
 }
 

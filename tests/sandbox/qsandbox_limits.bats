@@ -27,8 +27,8 @@ delegate() {
     local root
     root=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
     grep -qw pids "$root/cgroup.controllers" 2>/dev/null || return 1
-    delegated=$root/qsandbox-test-$$-$BATS_TEST_NUMBER
-    mkdir "$delegated" 2>/dev/null || return 1
+    delegated=$(mktemp -d "$root/qsandbox-test.XXXXXX" 2>/dev/null) || return 1
+    chmod 755 "$delegated"
     grep -qw pids "$root/cgroup.subtree_control" || echo +pids >"$root/cgroup.subtree_control"
     mkdir "$delegated/own"
     setfattr -n user.delegate -v 1 "$delegated"
@@ -122,7 +122,6 @@ only() { policy '{"filesystem":"workspace-write","network":"closed"}' "{\"audit\
 @test "the wall limit and SIGKILL of the executor leave no process and no control group" {
     only '{"processes":10,"wallSeconds":1}'
     delegate || return 0
-    mark=9$RANDOM$RANDOM
     run in_group "$delegated/own" ann sh -c "$(run_in ann)" sh sh -c "trap '' TERM; (setsid sleep $mark &); sleep $mark; sleep $mark"
     [ "$status" -eq 124 ]
     gone $mark
@@ -165,7 +164,6 @@ only() { policy '{"filesystem":"workspace-write","network":"closed"}' "{\"audit\
 # ---- sessions ----
 
 @test "a session's time ends all its runs, also one that outlives the program" {
-    mark=9$RANDOM$RANDOM
     cat >"$base/agent.sh" <<P
 setsid "$qsandbox" --root "$base/root" run -- sh -c "trap '' TERM HUP; touch started; sleep $mark; sleep $mark" >"$base/home/ann/log" 2>&1 &
 while [ ! -e started ]; do sleep 0.05; done
@@ -196,7 +194,6 @@ P
 }
 
 @test "a run ends with its session" {
-    mark=9$RANDOM$RANDOM
     cat >"$base/agent.sh" <<P
 setsid "$qsandbox" --root "$base/root" run -- sh -c "trap '' TERM HUP; touch started; sleep $mark; sleep $mark" >/dev/null 2>&1 &
 while [ ! -e started ]; do sleep 0.05; done

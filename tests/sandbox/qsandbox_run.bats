@@ -164,22 +164,22 @@ print(os.listdir('/run'), os.listdir('/run/qsandbox-test.$$'))"
 
 @test "the wall limit ends the whole tree, also what holds the pipes" {
     for user in root ann; do
-        run sandboxed $user --timeout 1 -- sh -c '(setsid sleep 9876 & setsid sh -c "trap \"\" TERM; sleep 1000" &) ; trap "" TERM; while :; do sleep 100; done'
+        run sandboxed $user --timeout 1 -- sh -c '(setsid sleep $0 & setsid sh -c "trap \"\" TERM; sleep $0" &) ; trap "" TERM; while :; do sleep 100; done' $mark
         [ "$status" -eq 124 ]
         [[ $output == *"by --timeout"* ]]
     done
     policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"none","limits":{"wallSeconds":1}}'
-    run sandboxed ann -- sleep 9876
+    run sandboxed ann -- sleep $mark
     [ "$status" -eq 124 ]
     [[ $output == *"executor.limits.wallSeconds (system scope)"* ]]
-    gone 9876
+    gone $mark
 }
 
 @test "a background child that holds the pipes does not outlive the command" {
-    run sandboxed ann -- sh -c 'sleep 9876 & (setsid sleep 9876 &); echo done'
+    run sandboxed ann -- sh -c 'sleep $0 & (setsid sleep $0 &); echo done' $mark
     [ "$status" -eq 0 ]
     [ "$output" = done ]
-    gone 9876
+    gone $mark
 }
 
 @test "a confined kill of the group reaches neither executor nor caller" {
@@ -196,7 +196,6 @@ print(os.listdir('/run'), os.listdir('/run/qsandbox-test.$$'))"
         git_init $user
         before=$(tree)
         for how in TERM KILL; do
-            mark=9$RANDOM$RANDOM
             started $user -- sh -c "trap '' TERM HUP; touch started; (setsid sleep $mark &); sleep $mark; sleep $mark"
             eventually test -e "$(ws $user)/started"
             eventually running $mark
@@ -211,7 +210,6 @@ print(os.listdir('/run'), os.listdir('/run/qsandbox-test.$$'))"
 
 @test "SIGKILL at any moment of the set-up leaves no process" {
     for i in $(seq 20); do
-        mark=9$RANDOM$RANDOM
         started ann -- sleep $mark
         head -c $((i * 20000)) /dev/zero >/dev/null # a little later each time
         kill -KILL "$executor"
@@ -222,7 +220,6 @@ print(os.listdir('/run'), os.listdir('/run/qsandbox-test.$$'))"
 }
 
 @test "children that the executor found are neither waited for nor killed" {
-    mark=9$RANDOM$RANDOM
     run as ann sh -c "cd $(ws ann); sleep $mark >/dev/null 2>&1 3>&- & echo \$!; exec $qsandbox --root $base/root run -- true"
     [ "$status" -eq 0 ]
     running $mark
@@ -230,7 +227,6 @@ print(os.listdir('/run'), os.listdir('/run/qsandbox-test.$$'))"
 }
 
 @test "the end of the caller ends the run" {
-    mark=9$RANDOM$RANDOM
     rm -f "$(ws ann)/caller"
     as ann sh -c 'cd "$0" && echo $$ >caller && "$@"; true' "$(ws ann)" "$qsandbox" --root "$base/root" run -- \
         sh -c "trap '' TERM HUP; touch started; sleep $mark; sleep $mark" >"$base/log" 2>&1 3>&- &

@@ -11,6 +11,7 @@
 #include "sandbox/shim/shim.h"
 #include "sandbox/verify/inside.h"
 #include "sandbox/verify/verify.h"
+#include "tests/support/own_uid.h"
 #include "tests/support/scratch.h"
 #include "tests/support/stores.h"
 #include "text/value.h"
@@ -36,9 +37,8 @@
 #include <cmocka.h>
 
 #define BASE_VARIABLE "QS_TEST_BATTERY_BASE" /* where the copy of this program lies */
-#define ANN           12347                  /* a uid that nobody has */
 
-static const uid_t users[] = {0, ANN};
+static uid_t users[] = {0, 0};                       /* root, and one that nobody else is */
 static char base[] = "/srv/qsandbox-battery.XXXXXX"; /* not below /tmp, which is private inside */
 static char root[64];
 
@@ -396,8 +396,9 @@ static int setup(void **state)
     (void)state;
     char path[96];
     umask(022);
+    users[1] = own_uid();
     if (unshare(CLONE_NEWNS | CLONE_NEWNET) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        make_network() != 0)
+        mount("tmp", "/tmp", "tmpfs", 0, NULL) != 0 || make_network() != 0)
         return -1;
     for (size_t u = 0; u < 2; u++) {
         (void)snprintf(path, sizeof path, "%s/home-%u", base, (unsigned)users[u]);

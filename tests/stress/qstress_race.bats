@@ -253,7 +253,8 @@ EOF
     "$qstress" race --backend rename-over --seconds 0.3 >/dev/full || true
     "$qstress" race --backend rename-over --seconds 0.3 | true
     [ -z "$(ls t)" ]
-    "$qstress" race --backend in-place --seconds 60 >/dev/null 2>&1 &
+    local seed=$RANDOM$RANDOM$BASHPID # no other test's processes have it
+    "$qstress" race --backend in-place --seconds 60 --seed "$seed" >/dev/null 2>&1 &
     local pid=$!
     until [ -n "$(ls t)" ]; do :; done
     kill -TERM "$pid"
@@ -261,6 +262,6 @@ EOF
     wait "$pid" || status=$?
     [ "$status" = 10 ]
     [ -z "$(ls t)" ]
-    run pgrep -f "qstress race --backend in-place --seconds 60"
+    run pgrep -f "qstress race --backend in-place --seconds 60 --seed $seed"
     [ -z "$output" ]
 }

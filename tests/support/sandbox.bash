@@ -5,10 +5,26 @@
 # may not be let in.
 
 bats_require_minimum_version 1.5.0
-# Suites run side by side, and a test asks whether any process of hers is left: each has its own uid.
-UID_ANN=$((12400 + $(cksum <<<"$BATS_TEST_FILENAME" | cut -d' ' -f1) % 100))
+
+# Other suites and other checkouts test at the same time, and a test asks whether any process of hers is left. So each
+# test has a uid of its own, which has no name and no process; its lock goes when the test ends. The lock files are those
+# of tests/support/own_uid.c.
+own_uid() {
+    local locks=/run/qsettings-tests lock
+    mkdir -p -m 700 "$locks"
+    for ((UID_ANN = 20000; UID_ANN < 30000; UID_ANN++)); do
+        exec {lock}>"$locks/$UID_ANN"
+        flock -n "$lock" && ! getent passwd "$UID_ANN" >/dev/null &&
+            ! grep -qsE "^Uid:.*\b$UID_ANN\b" /proc/[0-9]*/status && return
+        exec {lock}>&-
+    done
+    echo "no uid is free"
+    return 1
+}
 
 sandbox_setup() {
+    own_uid
+    mark=9$UID_ANN$RANDOM # an argument that no process on this machine has but those of this test
     base=$(mktemp -d /srv/qsandbox-test.XXXXXX)
     chmod 755 "$base"
     mkdir "$base/bin"
