@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A growing byte buffer with a hard cap and a sticky failure, and a bounded little-endian reader. */
-#ifndef STORE_BUF_H
-#define STORE_BUF_H
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cleanup attributes and pointer stealing: one owner for each thing, released on every way out. */
-#ifndef STORE_CLEANUP_H
-#define STORE_CLEANUP_H
+#ifndef BASE_CLEANUP_H
+#define BASE_CLEANUP_H
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The C locale as an object, so that numbers read and write the same whatever the program around us has set. */
-#ifndef STORE_CLOCALE_H
-#define STORE_CLOCALE_H
+#ifndef BASE_CLOCALE_H
+#define BASE_CLOCALE_H
 
 #include <locale.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BLAKE2b-256 over bytes and over length-prefixed fields. */
-#ifndef STORE_DIGEST_H
-#define STORE_DIGEST_H
+#ifndef BASE_DIGEST_H
+#define BASE_DIGEST_H
 
 #include "qsettings/limits.h"
 

@@ -3,8 +3,8 @@
  * Filling a struct qs_error. Set the message where the fact is known; upper layers pass the record on and add only
  * what they alone know (the file, the key path).
  */
-#ifndef STORE_ERROR_H
-#define STORE_ERROR_H
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
 
 #include "qsettings/status.h"
 

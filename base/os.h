@@ -3,8 +3,8 @@
  * The seam to the system: every call by which the library reads or changes a file, and its clock. Tests put in their
  * own table to inject faults; nothing else ever assigns qs_os.
  */
-#ifndef STORE_OS_H
-#define STORE_OS_H
+#ifndef BASE_OS_H
+#define BASE_OS_H
 
 #include "base/error.h"
 

@@ -27,8 +27,7 @@ static void offer_leaves(const struct completion *to, const char *document, size
     struct leaves leaves AUTO(leaves_release) = {0};
     json_t *value AUTO(value_release) = NULL;
     char path[QS_KEY_TEXT_BYTES];
-    if (value_decode(document, len, &value, NULL) != QS_OK ||
-        leaves_from_value(value, NULL, NULL, &leaves, NULL) != QS_OK)
+    if (value_decode(document, len, &value, NULL) != QS_OK || flatten_value(value, NULL, NULL, &leaves, NULL) != QS_OK)
         return;
     for (size_t i = 0; i < leaves.count; i++) {
         const struct qs_bytes *key = &leaves.items[i].key;

@@ -100,7 +100,7 @@ static const char *find(const char *document, size_t len, const char *path, char
     if (in_schema(path))
         return NULL; /* spelt well, only not set */
     if (document && len <= SUGGEST_MAX_BYTES && value_decode(document, len, &value, NULL) == QS_OK &&
-        leaves_from_value(value, NULL, NULL, &leaves, NULL) != QS_OK)
+        flatten_value(value, NULL, NULL, &leaves, NULL) != QS_OK)
         return NULL;
     struct key_names *names AUTO_FREE = calloc(1, sizeof *names);
     if (!names)

@@ -95,7 +95,7 @@ static void walk(int fd, MDB_cursor *cursor, size_t entries)
 {
     uint8_t head[META_OFFSET + META_BYTES];
     struct meta metas[2] = {0};
-    struct pager pager = {0};
+    struct page_cache pages = {0};
     struct listing listing = {.cursor = cursor};
     struct qs_error err = {0};
     struct db db = {.root = PAGE_NONE};
@@ -107,17 +107,17 @@ static void walk(int fd, MDB_cursor *cursor, size_t entries)
     }
     const struct meta *meta = &metas[metas[1].txn_id > metas[0].txn_id];
     MUST(good && meta->page_size == PAGE);
-    MUST(pager_init(&pager, fd, PAGE, meta->last_page, &err) == QS_OK);
+    MUST(page_cache_init(&pages, fd, PAGE, meta->last_page, &err) == QS_OK);
     unsigned flags = TREE_STRICT | TREE_CLAIM;
-    MUST(tree_walk(&pager, &meta->main, flags, find_db, &db, &err) == QS_OK);
-    if (tree_walk(&pager, &db, flags, compare, &listing, &err) != QS_OK) {
+    MUST(tree_walk(&pages, &meta->main, flags, find_db, &db, &err) == QS_OK);
+    if (tree_walk(&pages, &db, flags, compare, &listing, &err) != QS_OK) {
         (void)fprintf(stderr, "page %lld: %s\n", (long long)err.page, err.message);
         abort();
     }
     MUST(listing.count == entries && db.entries == entries);
     /* and the pages that LMDB holds free belong to nobody else */
-    MUST(tree_walk(&pager, &meta->free, flags | TREE_INTEGER_KEYS | TREE_FREE, NULL, NULL, &err) == QS_OK);
-    pager_release(&pager);
+    MUST(tree_walk(&pages, &meta->free, flags | TREE_INTEGER_KEYS | TREE_FREE, NULL, NULL, &err) == QS_OK);
+    page_cache_release(&pages);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

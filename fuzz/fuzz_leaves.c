@@ -33,15 +33,15 @@ static void check_prefix(const struct doc *doc)
     struct qs_error err = {0};
     json_t *again = NULL;
     MUST(qs_key_parse("above.\"all of.it\"", &prefix, NULL) == QS_OK);
-    if (leaves_from_value(doc_root(doc), &prefix, NULL, &leaves, &err) == QS_OK) {
+    if (flatten_value(doc_root(doc), &prefix, NULL, &leaves, &err) == QS_OK) {
         are_well_formed(&leaves);
         for (size_t i = 0; i < leaves.count; i++)
             MUST(key_covers(prefix.bytes, prefix.len, leaves.items[i].key.data, leaves.items[i].key.len));
-        MUST(leaves_to_value(leaves.items, leaves.count, &prefix, &again, NULL) == QS_OK);
+        MUST(unflatten_leaves(leaves.items, leaves.count, &prefix, &again, NULL) == QS_OK);
         MUST(value_equal(doc_root(doc), again));
         prefix.bytes[0] ^= 1; /* another subtree: none of it is there */
         json_t *none = NULL;
-        enum qs_status status = leaves_to_value(leaves.items, leaves.count, &prefix, &none, NULL);
+        enum qs_status status = unflatten_leaves(leaves.items, leaves.count, &prefix, &none, NULL);
         MUST(leaves.count ? status == QS_DAMAGED && !none : status == QS_OK);
         json_decref(none);
     } else {
@@ -58,10 +58,10 @@ static void check_leaf(const struct doc *doc)
     struct leaves leaves = {0};
     json_t *array = json_pack("[O]", doc_root(doc)), *again = NULL;
     MUST(array && qs_key_parse("one", &prefix, NULL) == QS_OK);
-    MUST(leaves_from_value(array, &root, NULL, &leaves, NULL) == QS_INVALID && !leaves.count);
-    if (leaves_from_value(array, &prefix, NULL, &leaves, NULL) == QS_OK) {
+    MUST(flatten_value(array, &root, NULL, &leaves, NULL) == QS_INVALID && !leaves.count);
+    if (flatten_value(array, &prefix, NULL, &leaves, NULL) == QS_OK) {
         MUST(leaves.count == 1 && leaves.items[0].key.len == prefix.len);
-        MUST(leaves_to_value(leaves.items, 1, &prefix, &again, NULL) == QS_OK && value_equal(array, again));
+        MUST(unflatten_leaves(leaves.items, 1, &prefix, &again, NULL) == QS_OK && value_equal(array, again));
     }
     leaves_release(&leaves);
     json_decref(array);
@@ -78,12 +78,12 @@ static void check_document(const uint8_t *data, size_t size)
         return;
     check_prefix(doc);
     check_leaf(doc);
-    enum qs_status status = leaves_from_value(doc_root(doc), NULL, doc, &leaves, &err);
+    enum qs_status status = flatten_value(doc_root(doc), NULL, doc, &leaves, &err);
     if (status != QS_OK) {
         MUST(status == QS_INVALID && err.line && strcmp(err.file, "input") == 0);
     } else {
         are_well_formed(&leaves);
-        MUST(leaves_to_value(leaves.items, leaves.count, NULL, &again, NULL) == QS_OK);
+        MUST(unflatten_leaves(leaves.items, leaves.count, NULL, &again, NULL) == QS_OK);
         MUST(value_equal(doc_root(doc), again));
     }
     json_decref(again);
@@ -118,12 +118,12 @@ static void check_list(const uint8_t *data, size_t size)
         items[count].key = take(&at, end);
         items[count].value = take(&at, end);
     }
-    enum qs_status status = leaves_to_value(items, count, NULL, &value, NULL);
+    enum qs_status status = unflatten_leaves(items, count, NULL, &value, NULL);
     if (status != QS_OK) {
         MUST(status == QS_DAMAGED && !value);
         return;
     }
-    status = leaves_from_value(value, NULL, NULL, &again, NULL);
+    status = flatten_value(value, NULL, NULL, &again, NULL);
     MUST(status == QS_OK || status == QS_INVALID); /* key and value may together be too deep */
     MUST(status != QS_OK || again.count == count);
     for (size_t i = 0; i < again.count; i++) {

@@ -103,11 +103,11 @@ static void violation(const char *path, const char *what)
 
 static void look_up(const char *path)
 {
-    struct link_target target = {.dir_fd = -1};
+    struct resolved_target target = {.dir_fd = -1};
     struct qs_error err = {0};
     struct stat kernel, ours;
     int found = stat(path, &kernel), code = errno;
-    enum qs_status status = link_resolve(path, 0, &target, &err);
+    enum qs_status status = resolve_target(path, 0, &target, &err);
     if (status != QS_OK) {
         if (err.status != status || !err.message[0])
             violation(path, "refused without a reason");
@@ -125,7 +125,7 @@ static void look_up(const char *path)
         violation(path, "another inode than the kernel's");
     if (found != 0 && code != ENOENT)
         violation(path, "the kernel refuses it");
-    link_release(&target);
+    resolved_target_release(&target);
 }
 
 /* A directory, or a change of the one above it; some are not to be trusted. */

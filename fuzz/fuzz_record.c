@@ -19,19 +19,19 @@
 
 static void check_stored(const uint8_t *data, size_t size)
 {
-    struct journal_record record = {0};
+    struct history_record record = {0};
     struct qs_error err = {0};
     struct buf again = {0};
-    enum qs_status status = journal_decode(data, size, &record, &err);
+    enum qs_status status = history_record_decode(data, size, &record, &err);
     if (status != QS_OK) {
         MUST(status == QS_DAMAGED && err.message[0] && !record.changes && !record.texts);
         return;
     }
-    MUST(journal_action_name(record.action));
-    MUST(journal_encode(&record, &again, NULL) == QS_OK);
+    MUST(history_action_name(record.action));
+    MUST(history_record_encode(&record, &again, NULL) == QS_OK);
     MUST(again.len == size && memcmp(again.data, data, size) == 0);
     buf_release(&again);
-    journal_record_release(&record);
+    history_record_release(&record);
 }
 
 /* A text of printable characters, or of a two byte one: records hold UTF-8 only. */
@@ -51,7 +51,7 @@ static char *take_text(struct cursor *input, size_t max)
     return text;
 }
 
-static void take_value(struct cursor *input, struct journal_value *value)
+static void take_value(struct cursor *input, struct history_value *value)
 {
     size_t len = cursor_u8(input) % 40;
     if (len > cursor_left(input))
@@ -66,10 +66,10 @@ static void take_value(struct cursor *input, struct journal_value *value)
     digest_finish(&digest, value->hash);
 }
 
-static void build(struct cursor *input, struct journal_record *record)
+static void build(struct cursor *input, struct history_record *record)
 {
     struct qs_record *f = &record->facts;
-    record->action = JOURNAL_INIT + cursor_u8(input) % JOURNAL_PURGE;
+    record->action = HISTORY_INIT + cursor_u8(input) % HISTORY_PURGE;
     f->generation = cursor_u64(input);
     f->time_s = (int64_t)cursor_u64(input);
     f->time_ns = cursor_u32(input);
@@ -81,7 +81,7 @@ static void build(struct cursor *input, struct journal_record *record)
     record->changes = calloc(CHANGES_MAX, sizeof *record->changes);
     MUST(record->changes);
     for (; f->change_count < CHANGES_MAX && cursor_left(input) > 4; f->change_count++) {
-        struct journal_change *change = &record->changes[f->change_count];
+        struct history_change *change = &record->changes[f->change_count];
         unsigned kind = cursor_u8(input);
         change->area = (enum qs_area)(QS_AREA_SETTINGS + kind % 4);
         change->key = (struct qs_bytes){cursor_bytes(input, 1 + kind / 4 % 3), 1 + kind / 4 % 3};
@@ -92,72 +92,72 @@ static void build(struct cursor *input, struct journal_record *record)
     }
 }
 
-static void check_purge(struct journal_record *record, const uint8_t digest[QS_DIGEST_BYTES])
+static void check_purge(struct history_record *record, const uint8_t digest[QS_DIGEST_BYTES])
 {
     struct buf text = {0};
-    struct journal_record read = {0};
+    struct history_record read = {0};
     for (size_t i = 0; i < record->facts.change_count; i += 2)
-        MUST(journal_purge(record, i, NULL) == QS_OK);
-    MUST(journal_encode(record, &text, NULL) == QS_OK);
-    MUST(journal_decode(text.data, text.len, &read, NULL) == QS_OK);
+        MUST(history_record_purge(record, i, NULL) == QS_OK);
+    MUST(history_record_encode(record, &text, NULL) == QS_OK);
+    MUST(history_record_decode(text.data, text.len, &read, NULL) == QS_OK);
     MUST(memcmp(read.facts.digest, digest, QS_DIGEST_BYTES) == 0);
     for (size_t i = 0; i < read.facts.change_count; i += 2) {
-        const struct journal_change *change = &read.changes[i];
+        const struct history_change *change = &read.changes[i];
         MUST(change->old_value.purged == change->old_value.there &&
              change->new_value.purged == change->new_value.there);
         MUST(!change->old_value.bytes.data && !change->new_value.bytes.data);
     }
-    journal_record_release(&read);
+    history_record_release(&read);
     buf_release(&text);
 }
 
 static void check_built(const uint8_t *data, size_t size)
 {
-    struct journal_record record = {0};
-    struct journal_record read = {0};
+    struct history_record record = {0};
+    struct history_record read = {0};
     struct buf text = {0};
     struct cursor input;
     cursor_init(&input, data, size);
     uint32_t where = cursor_u32(&input);
     uint8_t flip = cursor_u8(&input);
     build(&input, &record);
-    MUST(journal_encode(&record, &text, NULL) == QS_OK);
+    MUST(history_record_encode(&record, &text, NULL) == QS_OK);
     check_stored((const uint8_t *)text.data, text.len);
-    MUST(journal_decode(text.data, text.len, &read, NULL) == QS_OK);
+    MUST(history_record_decode(text.data, text.len, &read, NULL) == QS_OK);
     MUST(read.facts.change_count == record.facts.change_count && read.facts.generation == record.facts.generation);
     MUST(strcmp(read.facts.message, record.facts.message) == 0);
-    journal_record_release(&read);
+    history_record_release(&read);
     check_purge(&record, record.facts.digest);
     text.data[where % text.len] ^= (char)(flip ? flip : 1);
-    MUST(journal_decode(text.data, text.len, &read, NULL) == QS_DAMAGED);
+    MUST(history_record_decode(text.data, text.len, &read, NULL) == QS_DAMAGED);
     buf_release(&text);
     free((char *)record.facts.user);
     free((char *)record.facts.program);
     free((char *)record.facts.message);
-    journal_record_release(&record);
+    history_record_release(&record);
 }
 
 static void check_meta(const uint8_t *data, size_t size)
 {
-    uint8_t bytes[RECORD_BYTES] = "QSETMETA";
-    uint8_t again[RECORD_BYTES];
-    struct record record;
-    struct record twice;
+    uint8_t bytes[META_RECORD_BYTES] = "QSETMETA";
+    uint8_t again[META_RECORD_BYTES];
+    struct meta_record record;
+    struct meta_record twice;
     struct qs_error err = {0};
-    MUST(size == RECORD_BYTES || record_decode(data, size, &record, &err) == QS_DAMAGED);
+    MUST(size == META_RECORD_BYTES || meta_record_decode(data, size, &record, &err) == QS_DAMAGED);
     memcpy(bytes + 8, data, size < 160 ? size : 160);
     digest_of(bytes, 168, bytes + 168);
-    enum qs_status status = record_decode(bytes, sizeof bytes, &record, &err);
+    enum qs_status status = meta_record_decode(bytes, sizeof bytes, &record, &err);
     if (status != QS_OK) {
-        MUST(status == QS_INVALID && load_u32(bytes + 8) != RECORD_VERSION && err.message[0]);
+        MUST(status == QS_INVALID && load_u32(bytes + 8) != META_RECORD_VERSION && err.message[0]);
         return;
     }
-    record_encode(&record, again);
-    MUST(record_decode(again, sizeof again, &twice, NULL) == QS_OK);
+    meta_record_encode(&record, again);
+    MUST(meta_record_decode(again, sizeof again, &twice, NULL) == QS_OK);
     MUST(twice.generation == record.generation && twice.txn_id == record.txn_id && twice.flags == record.flags);
     MUST(memcmp(twice.counts, record.counts, sizeof record.counts) == 0);
-    bytes[size ? data[size - 1] % RECORD_BYTES : 9] ^= 0x10;
-    MUST(record_decode(bytes, sizeof bytes, &twice, NULL) == QS_DAMAGED);
+    bytes[size ? data[size - 1] % META_RECORD_BYTES : 9] ^= 0x10;
+    MUST(meta_record_decode(bytes, sizeof bytes, &twice, NULL) == QS_DAMAGED);
 }
 
 /* The same bytes as key and value, cut elsewhere, or in another area, are other content. */
@@ -169,7 +169,7 @@ static void check_content(const uint8_t *data, size_t size)
         struct leaf leaf = {{data, cut}, {data + cut, size - cut}};
         struct entry_list areas[AREA_COUNT] = {0};
         areas[i == 2 ? AREA_LOCKS : AREA_SETTINGS] = (struct entry_list){&leaf, 1};
-        record_content_digest(areas, digests[i]);
+        content_digest(areas, digests[i]);
     }
     MUST(memcmp(digests[0], digests[1], QS_DIGEST_BYTES) && memcmp(digests[0], digests[2], QS_DIGEST_BYTES));
 }
@@ -178,11 +178,11 @@ static void check_key(const uint8_t *data, size_t size)
 {
     uint64_t generation;
     uint32_t chunk;
-    uint8_t key[JOURNAL_KEY_BYTES];
-    MUST(journal_key_decode((struct qs_bytes){data, size}, &generation, &chunk) == (size == JOURNAL_KEY_BYTES));
-    if (size != JOURNAL_KEY_BYTES)
+    uint8_t key[HISTORY_KEY_BYTES];
+    MUST(history_key_decode((struct qs_bytes){data, size}, &generation, &chunk) == (size == HISTORY_KEY_BYTES));
+    if (size != HISTORY_KEY_BYTES)
         return;
-    journal_key(generation, chunk, key);
+    history_key(generation, chunk, key);
     MUST(memcmp(key, data, size) == 0);
 }
 

@@ -55,7 +55,7 @@ static void check_document(const uint8_t *data, size_t size)
     MUST(status != QS_OK || partial == QS_OK);
     enum qs_status shown = schema_check_document(doc_root(doc), doc, SCHEMA_NO_SECRETS, &err);
     MUST(status == QS_OK || shown == QS_INVALID);
-    if (leaves_from_value(doc_root(doc), NULL, doc, &leaves, NULL) == QS_OK) {
+    if (flatten_value(doc_root(doc), NULL, doc, &leaves, NULL) == QS_OK) {
         MUST(status == QS_OK || named);
         MUST(schema_check_leaves(leaves.items, leaves.count, NULL, 0, NULL) == status);
         MUST(schema_collect_notes(leaves.items, leaves.count, SCHEMA_NO_SECRETS, &notes, NULL) == QS_OK);

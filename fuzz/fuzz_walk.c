@@ -25,7 +25,7 @@ static void check_content(const struct qs_snapshot *snapshot)
 {
     const struct entry_list *settings = &snapshot->areas[AREA_SETTINGS];
     uint8_t digest[QS_DIGEST_BYTES];
-    record_content_digest(snapshot->areas, digest);
+    content_digest(snapshot->areas, digest);
     MUST(memcmp(digest, snapshot->record.content, sizeof digest) == 0);
     MUST(settings->count == snapshot->record.counts[AREA_SETTINGS]);
     for (size_t i = 0; i < settings->count; i++) {
@@ -40,7 +40,7 @@ static bool walk(int slot, unsigned flags, uint8_t digest[QS_DIGEST_BYTES])
 {
     struct qs_snapshot *snapshot = NULL;
     struct qs_error err = {0};
-    enum qs_status status = snapshot_walk(file, slot, flags, NULL, NULL, &snapshot, &err);
+    enum qs_status status = verified_read(file, slot, flags, NULL, NULL, &snapshot, &err);
     if (status != QS_OK) {
         MUST((status == QS_DAMAGED || status == QS_INVALID) && err.message[0] && !snapshot);
         return false;

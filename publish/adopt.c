@@ -101,7 +101,7 @@ static enum qs_status change(struct qs_store *store, const char *root, const str
     if (status == QS_OK)
         status = compare_with_record(view, target, value, &adoption.removes, err);
     if (status == QS_OK)
-        status = leaves_from_value(value, NULL, NULL, &in_store, err);
+        status = flatten_value(value, NULL, NULL, &in_store, err);
     if (status == QS_OK)
         status = take_over(&adoption, &in_file, &in_store, err);
     return status;
@@ -142,7 +142,7 @@ enum qs_status qs_publish_adopt(struct qs_store *store, const char *root, const 
                                 struct qs_error *err)
 {
     static const struct qs_adopt_options none = {.wait_ms = QS_DEFAULT_WAIT_MS};
-    AUTO(view_release) struct view view = {.place = {.dir_fd = -1}};
+    AUTO(view_release) struct view view = {.resolved = {.dir_fd = -1}};
     struct qs_commit_info info;
     if (!options)
         options = &none;

@@ -46,7 +46,7 @@ enum qs_status view_leaves(const struct view *view, const struct qs_target *targ
     enum doc_format format = target->format == QS_PUBLISH_YAML ? DOC_YAML : DOC_JSON;
     enum qs_status status = doc_parse(target->file, view->data, view->len, format, &doc, err);
     if (status == QS_OK)
-        status = leaves_from_value(doc_root(doc), NULL, doc, ret_leaves, err);
+        status = flatten_value(doc_root(doc), NULL, doc, ret_leaves, err);
     doc_free(doc);
     return status;
 }
@@ -112,7 +112,7 @@ static enum qs_status report_differences(const struct view *view, const struct q
             *err = report->parse;
         return status;
     }
-    status = leaves_from_value(value, NULL, NULL, &store, err);
+    status = flatten_value(value, NULL, NULL, &store, err);
     return status == QS_OK ? leaves_compare(&file, &store, add_difference, report, err) : status;
 }
 
@@ -136,7 +136,7 @@ static enum qs_status judge(const struct view *view, const struct qs_target *tar
 enum qs_status qs_publish_check(struct qs_store *store, const char *root, const struct qs_target *target,
                                 struct qs_publish_report *ret_report, struct qs_error *err)
 {
-    AUTO(view_release) struct view view = {.place = {.dir_fd = -1}};
+    AUTO(view_release) struct view view = {.resolved = {.dir_fd = -1}};
     AUTO(value_release) json_t *value = NULL;
     struct qs_publish_report report = {.state = QS_PUBLISH_CURRENT};
     enum qs_status status = target_check(target, err);

@@ -30,7 +30,7 @@ static enum qs_status check_secrets(const struct view *view, const json_t *value
     AUTO(leaves_release) struct leaves leaves = {0};
     if (!view->exists || !(view->st.st_mode & S_IROTH))
         return QS_OK;
-    enum qs_status status = leaves_from_value(value, NULL, NULL, &leaves, err);
+    enum qs_status status = flatten_value(value, NULL, NULL, &leaves, err);
     for (size_t i = 0; status == QS_OK && i < leaves.count; i++) {
         const struct qs_bytes *key = &leaves.items[i].key;
         if (!schema_secret(key->data, key->len))
@@ -112,7 +112,7 @@ static enum qs_status refuse_edited(const struct job *job, struct qs_error *err)
 static enum qs_status round_once(const struct job *job, bool *ret_again, enum qs_publish_outcome *ret_outcome,
                                  struct qs_error *err)
 {
-    AUTO(view_release) struct view view = {.place = {.dir_fd = -1}};
+    AUTO(view_release) struct view view = {.resolved = {.dir_fd = -1}};
     AUTO(value_release) json_t *value = NULL;
     AUTO(buf_release) struct buf text = {0};
     enum qs_status status = view_read(job->target, job->flags, &view, err);

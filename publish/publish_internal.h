@@ -38,7 +38,7 @@ mode_t target_mode(const struct qs_target *target);
 /* ---- view.c: what a target holds, and the record ---- */
 
 struct view {
-    struct link_target place;
+    struct resolved_target resolved;
     bool exists;
     char *data; /* NULL unless it exists */
     size_t len;
@@ -49,7 +49,7 @@ struct view {
 };
 
 /* Follows links as the writer does. flags: enum qs_publish_flags. A missing file is no error. Errors: those of
- * link_resolve; QS_INVALID (no regular file, too large), QS_IO. */
+ * resolve_target; QS_INVALID (no regular file, too large), QS_IO. */
 enum qs_status view_read(const struct qs_target *target, unsigned flags, struct view *ret_view,
                          struct qs_error *err) QS_MUST_USE;
 void view_release(struct view *view); /* for AUTO(view_release) */

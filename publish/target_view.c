@@ -37,7 +37,7 @@ static bool take_record(struct view *view, const char *text, size_t len)
 static void beside_name(const struct view *view, char name[BESIDE_BYTES])
 {
     char hash[FILE_HASH_BYTES];
-    file_hash(view->place.name, hash);
+    file_hash(view->resolved.name, hash);
     (void)snprintf(name, BESIDE_BYTES, ".qs-pub-%s", hash);
 }
 
@@ -46,7 +46,7 @@ static void read_beside(struct view *view)
 {
     char name[BESIDE_BYTES], text[2 * DIGEST_TEXT_BYTES];
     beside_name(view, name);
-    AUTO_FD int fd = os_open_at(view->place.dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, 0);
+    AUTO_FD int fd = os_open_at(view->resolved.dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, 0);
     ssize_t len = fd < 0 ? -1 : os_pread_full(fd, text, sizeof text, 0);
     for (ssize_t at = 0; at < len;) {
         const char *end = memchr(text + at, '\n', (size_t)(len - at));
@@ -68,9 +68,9 @@ static void read_attribute(struct view *view, int fd)
 static enum qs_status read_content(struct view *view, struct qs_error *err)
 {
     int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    if (!S_ISREG(view->place.st.st_mode))
+    if (!S_ISREG(view->resolved.st.st_mode))
         return error_set(err, QS_INVALID, "it is no regular file");
-    AUTO_FD int fd = os_open_at(view->place.dir_fd, view->place.name, flags, 0, 0);
+    AUTO_FD int fd = os_open_at(view->resolved.dir_fd, view->resolved.name, flags, 0, 0);
     if (fd < 0 && errno == ENOENT) {
         view->exists = false; /* gone since it was looked up */
         return QS_OK;
@@ -90,17 +90,17 @@ static enum qs_status read_content(struct view *view, struct qs_error *err)
 /* Does the file system have attributes? A directory tells as well as a file. */
 static void probe_directory(struct view *view)
 {
-    AUTO_FD int fd = os_open_at(view->place.dir_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
+    AUTO_FD int fd = os_open_at(view->resolved.dir_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
     view->has_attributes =
         fd < 0 || TEMP_FAILURE_RETRY(qs_os->fgetxattr(fd, PUBLISH_ATTRIBUTE, NULL, 0)) >= 0 || errno != EOPNOTSUPP;
 }
 
 enum qs_status view_read(const struct qs_target *target, unsigned flags, struct view *ret_view, struct qs_error *err)
 {
-    AUTO(view_release) struct view view = {.place = {.dir_fd = -1}};
-    unsigned foreign = flags & QS_PUBLISH_OTHER_OWNER ? LINK_FOREIGN : 0;
-    enum qs_status status = link_resolve(target->file, foreign, &view.place, err);
-    view.exists = status == QS_OK && view.place.exists;
+    AUTO(view_release) struct view view = {.resolved = {.dir_fd = -1}};
+    unsigned foreign = flags & QS_PUBLISH_OTHER_OWNER ? RESOLVE_FOREIGN : 0;
+    enum qs_status status = resolve_target(target->file, foreign, &view.resolved, err);
+    view.exists = status == QS_OK && view.resolved.exists;
     if (view.exists)
         status = read_content(&view, err);
     if (status != QS_OK) {
@@ -112,7 +112,7 @@ enum qs_status view_read(const struct qs_target *target, unsigned flags, struct 
     if (!view.has_attributes)
         read_beside(&view);
     *ret_view = view;
-    view = (struct view){.place = {.dir_fd = -1}};
+    view = (struct view){.resolved = {.dir_fd = -1}};
     return QS_OK;
 }
 
@@ -120,7 +120,7 @@ void view_release(struct view *view)
 {
     cleanup_free(&view->data);
     view->data = NULL;
-    link_release(&view->place);
+    resolved_target_release(&view->resolved);
 }
 
 bool view_has_record(const struct view *view, const char digest[DIGEST_TEXT_BYTES])
@@ -146,7 +146,7 @@ enum qs_status view_announce(const struct view *view, const struct qs_target *ta
                              struct qs_error *err)
 {
     char link[64], path[QS_PATH_MAX_BYTES + 1], name[BESIDE_BYTES];
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", view->place.dir_fd);
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", view->resolved.dir_fd);
     ssize_t len = TEMP_FAILURE_RETRY(qs_os->readlinkat(AT_FDCWD, link, path, sizeof path - BESIDE_BYTES - 1));
     if (len <= 0 || path[0] != '/')
         return error_sys(err, QS_IO, len < 0 ? errno : ENOENT, "cannot tell where to keep the record of publishing");

@@ -63,16 +63,16 @@ static enum qs_status entry_decode(struct qs_bytes key, struct qs_bytes text, st
  * directory may be root's), nobody else may write the directory, and it is not the store itself. */
 static enum qs_status check_owner(struct qs_store *store, const struct qs_target *target, struct qs_error *err)
 {
-    AUTO(link_release) struct link_target place = {.dir_fd = -1};
+    AUTO(resolved_target_release) struct resolved_target resolved = {.dir_fd = -1};
     AUTO_FD int store_fd = -1;
     struct stat store_st, dir;
-    enum qs_status status = place_open_dir(&store->place, &store_fd, err);
+    enum qs_status status = store_dir_open(&store->dir, &store_fd, err);
     if (status == QS_OK)
-        status = link_resolve(target->file, 0, &place, err);
+        status = resolve_target(target->file, 0, &resolved, err);
     if (status != QS_OK)
         return status;
     if (TEMP_FAILURE_RETRY(qs_os->fstat(store_fd, &store_st)) != 0 ||
-        TEMP_FAILURE_RETRY(qs_os->fstat(place.dir_fd, &dir)) != 0)
+        TEMP_FAILURE_RETRY(qs_os->fstat(resolved.dir_fd, &dir)) != 0)
         return error_sys(err, QS_IO, errno, "cannot examine the directories of store and file");
     uid_t owner = store_st.st_uid;
     if (qs_os->geteuid() != owner)
@@ -85,8 +85,8 @@ static enum qs_status check_owner(struct qs_store *store, const struct qs_target
     if ((open_to_group || (dir.st_mode & S_IWOTH)) && !(dir.st_mode & S_ISVTX))
         return error_set(err, QS_UNTRUSTED, "its directory is writable by other users (mode %04o)",
                          (unsigned)dir.st_mode & 07777);
-    if (place.exists && place.st.st_uid != owner)
-        return error_set(err, QS_UNTRUSTED, "it belongs to another user (uid %u)", (unsigned)place.st.st_uid);
+    if (resolved.exists && resolved.st.st_uid != owner)
+        return error_set(err, QS_UNTRUSTED, "it belongs to another user (uid %u)", (unsigned)resolved.st.st_uid);
     return QS_OK;
 }
 

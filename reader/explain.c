@@ -79,7 +79,7 @@ static enum qs_status explain_value(struct explaining *explaining, enum qs_layer
         return QS_OK;
     into->state = QS_LAYER_SET;
     enum qs_status status =
-        leaves_to_value(from->items + first, end - first, &explaining->key, &explaining->values[layer], err);
+        unflatten_leaves(from->items + first, end - first, &explaining->key, &explaining->values[layer], err);
     if (!status)
         status = value_encode_text(explaining->values[layer], &into->value, NULL, err);
     if (status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Policies to and from their document. */
-#include "reader/policy_internal.h"
+#include "reader/policy_model.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

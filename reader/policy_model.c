@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Policies from leaves, completed by the schema's defaults. */
+#include "reader/policy_model.h"
 #include "reader/narrow.h"
-#include "reader/policy_internal.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -105,4 +105,15 @@ bool policy_glob_match(const char *glob, const char *name, bool fold_case);
 /* Does a variable of this name pass? Secrets take away what pass gives, letter case aside. */
 bool policy_env_passes(const struct qs_policy *policy, const char *name);
 
+/* Sets a field, which must be unset, from a value as settings hold it (environment.pass is one list there). */
+enum qs_status policy_field_from_json(const json_t *value, unsigned field, struct policy_part *part,
+                                      struct qs_error *err) QS_MUST_USE;
+
+/* Adds one list to the conjunction. */
+enum qs_status policy_pass_add(struct qs_policy *policy, const json_t *globs, unsigned field,
+                               struct qs_error *err) QS_MUST_USE;
+
+/* QS_INVALID: the field's value is one that no policy can have. */
+enum qs_status policy_field_invalid(unsigned field, struct qs_error *err);
+
 #endif

@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define ANCESTORS_MAX 1000
-#define RECORD_BYTES  256
-#define RECORD_FORMAT "qsandbox-session-1 policy=%d group=%d seconds=%llu deadline=%llu processes=%llu\n"
-#define RECORD_SEALS  (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define ANCESTORS_MAX     1000
+#define META_RECORD_BYTES 256
+#define RECORD_FORMAT     "qsandbox-session-1 policy=%d group=%d seconds=%llu deadline=%llu processes=%llu\n"
+#define RECORD_SEALS      (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 bool session_process(pid_t pid, pid_t *ret_parent, unsigned long long *ret_start)
 {
@@ -68,16 +68,16 @@ enum qs_status session_refuse(const char *why, struct qs_error *err)
 
 /* ---- the record ---- */
 
-static int format(const struct session_record *record, char text[RECORD_BYTES])
+static int format(const struct session_record *record, char text[META_RECORD_BYTES])
 {
-    return snprintf(text, RECORD_BYTES, RECORD_FORMAT, record->policy, record->group,
+    return snprintf(text, META_RECORD_BYTES, RECORD_FORMAT, record->policy, record->group,
                     (unsigned long long)record->seconds, (unsigned long long)record->deadline_ms,
                     (unsigned long long)record->processes);
 }
 
 enum qs_status session_record_write(const struct session_record *record, int *ret_fd, struct qs_error *err)
 {
-    char text[RECORD_BYTES];
+    char text[META_RECORD_BYTES];
     int len = format(record, text);
     AUTO_FD int fd = memfd_create("qsandbox-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0 || os_write_full(fd, text, (size_t)len) != 0 || fcntl(fd, F_ADD_SEALS, RECORD_SEALS) != 0)
@@ -89,7 +89,7 @@ enum qs_status session_record_write(const struct session_record *record, int *re
 /* Exactly what session_record_write writes: anything else is no record. */
 static bool read_record(int fd, struct session_record *record)
 {
-    char text[RECORD_BYTES] = "", again[RECORD_BYTES];
+    char text[META_RECORD_BYTES] = "", again[META_RECORD_BYTES];
     unsigned long long seconds = 0, deadline = 0, processes = 0;
     int seals = fcntl(fd, F_GET_SEALS);
     ssize_t len = pread(fd, text, sizeof text - 1, 0);

@@ -93,8 +93,8 @@ static enum qs_status read_workspace(struct qs_settings *settings, const char *f
     if (!status)
         status = schema_check_document(doc_root(settings->workspace), settings->workspace, SCHEMA_PARTIAL, err);
     if (!status)
-        status = leaves_from_value(doc_root(settings->workspace), NULL, settings->workspace,
-                                   &settings->workspace_leaves, err);
+        status =
+            flatten_value(doc_root(settings->workspace), NULL, settings->workspace, &settings->workspace_leaves, err);
     if (status) {
         error_add_file(err, file);
         return status;

@@ -33,7 +33,7 @@ static void add_watches(struct qs_watch *watch)
     const uint32_t in_dir =
         IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
     if (watch->dir_watch < 0)
-        watch->dir_watch = inotify_add_watch(watch->inotify_fd, watch->store->place.dir, in_dir);
+        watch->dir_watch = inotify_add_watch(watch->inotify_fd, watch->store->dir.path, in_dir);
     (void)inotify_add_watch(watch->inotify_fd, watch->parent, IN_MOVED_TO | IN_CREATE | IN_MOVED_FROM | IN_ONLYDIR);
 }
 
@@ -63,8 +63,8 @@ enum qs_status qs_watch_open(struct qs_store *store, uint64_t from, struct qs_wa
     watch->dir_watch = -1;
     watch->last = from == QS_WATCH_ALL ? 0 : from;
     watch->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    const char *slash = strrchr(store->place.dir, '/');
-    watch->parent = strndup(store->place.dir, slash == store->place.dir ? 1 : (size_t)(slash - store->place.dir));
+    const char *slash = strrchr(store->dir.path, '/');
+    watch->parent = strndup(store->dir.path, slash == store->dir.path ? 1 : (size_t)(slash - store->dir.path));
     enum qs_status status = QS_OK;
     if (watch->inotify_fd < 0)
         status = error_sys(err, QS_IO, errno, "inotify cannot be used");
@@ -144,7 +144,7 @@ static bool record_touches_policy(struct qs_history *history, const struct qs_re
 /* Between two looks with no records to tell of it (another store, a gap) the contents are compared. */
 static bool policy_differs(const struct qs_snapshot *a, const struct qs_snapshot *b)
 {
-    if ((a->record.flags ^ b->record.flags) & RECORD_REQUIRE_POLICY)
+    if ((a->record.flags ^ b->record.flags) & META_RECORD_REQUIRE_POLICY)
         return true;
     for (size_t i = 0; i < sizeof POLICY_KEYS / sizeof POLICY_KEYS[0]; i++) {
         struct qs_key prefix;

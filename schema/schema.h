@@ -18,8 +18,8 @@
  * miss, the right name; with a doc also file, line and column.
  * Threads: all functions may be called from any thread; the table is read-only.
  */
-#ifndef STORE_SCHEMA_H
-#define STORE_SCHEMA_H
+#ifndef SCHEMA_SCHEMA_H
+#define SCHEMA_SCHEMA_H
 
 #include "qsettings/store.h"
 #include "text/doc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The long default lists of the schema table, as JSON text. They are printed in full by `qsettings policy`. */
-#ifndef STORE_SCHEMA_DEFAULTS_H
-#define STORE_SCHEMA_DEFAULTS_H
+#ifndef SCHEMA_DEFAULTS_H
+#define SCHEMA_DEFAULTS_H
 
 /* Names beneath a writable root by which a confined command could make a program on the host run something later: git's
  * hooks, configuration and pointers (gitrepository-layout(5)), direnv, editors, and the agents' own project settings.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schema's own insides: the table as a tree of segments, and the checks of single values. */
-#ifndef STORE_SCHEMA_INTERNAL_H
-#define STORE_SCHEMA_INTERNAL_H
+#ifndef SCHEMA_INTERNAL_H
+#define SCHEMA_INTERNAL_H
 
 #include "schema/schema.h"
 

@@ -280,7 +280,9 @@ static int run_in_env(MDB_env *env, struct attempt *a)
     int code = one_transaction(env, a->txn_id, a->ops, a->count, a->create, &a->committing);
     if (code || !a->second_record)
         return code;
-    struct env_op again = {DB_META, {RECORD_KEY, sizeof RECORD_KEY - 1}, {a->second_record, RECORD_BYTES}};
+    struct env_op again = {DB_META,
+                           {META_RECORD_KEY, sizeof META_RECORD_KEY - 1},
+                           {a->second_record, META_RECORD_BYTES}};
     return one_transaction(env, a->txn_id + 1, &again, 1, false, &a->committing);
 }
 
@@ -359,8 +361,8 @@ enum qs_status env_commit(struct env_cache *cache, int fd, const struct meta *ba
     return status;
 }
 
-enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const uint8_t record1[RECORD_BYTES],
-                         const uint8_t record2[RECORD_BYTES], struct qs_error *err)
+enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const uint8_t record1[META_RECORD_BYTES],
+                         const uint8_t record2[META_RECORD_BYTES], struct qs_error *err)
 {
     AUTO_FREE struct env_op *all = malloc((count + 1) * sizeof *all);
     if (!all)
@@ -369,7 +371,8 @@ enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const u
     bool placed = false;
     for (size_t i = 0; i <= count; i++) { /* the record goes to its place in the order of databases */
         if (!placed && (i == count || ops[i].db > DB_META)) {
-            all[used++] = (struct env_op){DB_META, {RECORD_KEY, sizeof RECORD_KEY - 1}, {record1, RECORD_BYTES}};
+            all[used++] =
+                (struct env_op){DB_META, {META_RECORD_KEY, sizeof META_RECORD_KEY - 1}, {record1, META_RECORD_BYTES}};
             placed = true;
         }
         if (i < count)

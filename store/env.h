@@ -48,8 +48,8 @@ enum qs_status env_commit(struct env_cache *cache, int fd, const struct meta *ba
  * transaction that rewrites the meta record, so that the file is born with two metas that lead to records naming them.
  * record1 and record2 are the records of transactions 1 and 2. The file is flushed.
  */
-enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const uint8_t record1[RECORD_BYTES],
-                         const uint8_t record2[RECORD_BYTES], struct qs_error *err) QS_MUST_USE;
+enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const uint8_t record1[META_RECORD_BYTES],
+                         const uint8_t record2[META_RECORD_BYTES], struct qs_error *err) QS_MUST_USE;
 
 /* For tests: the map size to start with (0: by the file's size). Growing is what they look at. */
 extern size_t env_first_map_bytes;

@@ -9,24 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOURNAL_VERSION 1u
+#define HISTORY_VERSION 1u
 
 enum change_bits { OLD_THERE = 1, NEW_THERE = 2, OLD_PURGED = 4, NEW_PURGED = 8 };
 
-const char *journal_action_name(unsigned action)
+const char *history_action_name(unsigned action)
 {
     static const char *const names[] = {NULL, "init", "set", "rollback", "restore", "repair", "purge"};
     return action < sizeof names / sizeof names[0] ? names[action] : NULL;
 }
 
-void journal_record_release(struct journal_record *record)
+void history_record_release(struct history_record *record)
 {
     free(record->changes);
     free(record->texts);
-    *record = (struct journal_record){0};
+    *record = (struct history_record){0};
 }
 
-void journal_key(uint64_t generation, uint32_t chunk, uint8_t out[JOURNAL_KEY_BYTES])
+void history_key(uint64_t generation, uint32_t chunk, uint8_t out[HISTORY_KEY_BYTES])
 {
     for (int i = 0; i < 8; i++)
         out[i] = (uint8_t)(generation >> (56 - 8 * i));
@@ -34,10 +34,10 @@ void journal_key(uint64_t generation, uint32_t chunk, uint8_t out[JOURNAL_KEY_BY
         out[8 + i] = (uint8_t)(chunk >> (24 - 8 * i));
 }
 
-bool journal_key_decode(struct qs_bytes key, uint64_t *ret_generation, uint32_t *ret_chunk)
+bool history_key_decode(struct qs_bytes key, uint64_t *ret_generation, uint32_t *ret_chunk)
 {
     const uint8_t *p = key.data;
-    if (key.len != JOURNAL_KEY_BYTES)
+    if (key.len != HISTORY_KEY_BYTES)
         return false;
     uint64_t generation = 0;
     uint32_t chunk = 0;
@@ -52,7 +52,7 @@ bool journal_key_decode(struct qs_bytes key, uint64_t *ret_generation, uint32_t 
 
 /* ---- values and digests ---- */
 
-static void hash_value(struct journal_value *value)
+static void hash_value(struct history_value *value)
 {
     struct digest digest;
     digest_init(&digest);
@@ -61,9 +61,9 @@ static void hash_value(struct journal_value *value)
     digest_finish(&digest, value->hash);
 }
 
-static enum qs_status salt_value(struct journal_value *value, struct qs_error *err)
+static enum qs_status salt_value(struct history_value *value, struct qs_error *err)
 {
-    static const uint8_t none[JOURNAL_SALT_BYTES];
+    static const uint8_t none[HISTORY_SALT_BYTES];
     if (!value->there || value->purged || memcmp(value->salt, none, sizeof none) != 0)
         return QS_OK;
     enum qs_status status = os_random(value->salt, sizeof value->salt, err);
@@ -72,19 +72,19 @@ static enum qs_status salt_value(struct journal_value *value, struct qs_error *e
     return status;
 }
 
-static unsigned there_bits(const struct journal_change *change)
+static unsigned there_bits(const struct history_change *change)
 {
     return (change->old_value.there ? OLD_THERE : 0u) | (change->new_value.there ? NEW_THERE : 0u);
 }
 
-static void digest_record(const struct journal_record *record, const void *head, size_t head_len,
+static void digest_record(const struct history_record *record, const void *head, size_t head_len,
                           uint8_t out[QS_DIGEST_BYTES])
 {
     struct digest digest;
     digest_init(&digest);
     digest_add_field(&digest, head, head_len);
     for (size_t i = 0; i < record->facts.change_count; i++) {
-        const struct journal_change *change = &record->changes[i];
+        const struct history_change *change = &record->changes[i];
         uint8_t kind[2] = {(uint8_t)change->area, (uint8_t)there_bits(change)};
         digest_add(&digest, kind, sizeof kind);
         digest_add_field(&digest, change->key.data, change->key.len);
@@ -105,10 +105,10 @@ static void add_text16(struct buf *out, const char *text)
     buf_add(out, text, len);
 }
 
-static void add_head(const struct journal_record *record, struct buf *out)
+static void add_head(const struct history_record *record, struct buf *out)
 {
     const struct qs_record *f = &record->facts;
-    buf_add_u16(out, JOURNAL_VERSION);
+    buf_add_u16(out, HISTORY_VERSION);
     buf_add_u8(out, (uint8_t)record->action);
     buf_add_u8(out, 0);
     buf_add_u64(out, f->generation);
@@ -126,7 +126,7 @@ static void add_head(const struct journal_record *record, struct buf *out)
     buf_add_u32(out, (uint32_t)f->change_count);
 }
 
-static void add_value(const struct journal_value *value, struct buf *out)
+static void add_value(const struct history_value *value, struct buf *out)
 {
     if (!value->there)
         return;
@@ -134,12 +134,12 @@ static void add_value(const struct journal_value *value, struct buf *out)
         buf_add(out, value->hash, QS_DIGEST_BYTES);
         return;
     }
-    buf_add(out, value->salt, JOURNAL_SALT_BYTES);
+    buf_add(out, value->salt, HISTORY_SALT_BYTES);
     buf_add_u32(out, (uint32_t)value->bytes.len);
     buf_add(out, value->bytes.data, value->bytes.len);
 }
 
-static void add_change(const struct journal_change *change, struct buf *out)
+static void add_change(const struct history_change *change, struct buf *out)
 {
     unsigned bits = there_bits(change) | (change->old_value.purged ? OLD_PURGED : 0u) |
                     (change->new_value.purged ? NEW_PURGED : 0u);
@@ -151,7 +151,7 @@ static void add_change(const struct journal_change *change, struct buf *out)
     add_value(&change->new_value, out);
 }
 
-enum qs_status journal_encode(struct journal_record *record, struct buf *out, struct qs_error *err)
+enum qs_status history_record_encode(struct history_record *record, struct buf *out, struct qs_error *err)
 {
     if (strlen(record->facts.user) > QS_NAME_MAX_BYTES || strlen(record->facts.program) > QS_NAME_MAX_BYTES)
         return error_set(err, QS_INVALID, "a user or program name has more than %u bytes", QS_NAME_MAX_BYTES);
@@ -190,14 +190,14 @@ static bool take_text(struct cursor *c, size_t len, size_t max, char **at, const
     return true;
 }
 
-static bool take_head(struct cursor *c, struct journal_record *record)
+static bool take_head(struct cursor *c, struct history_record *record)
 {
     struct qs_record *f = &record->facts;
     char *at = record->texts;
-    if (cursor_u16(c) != JOURNAL_VERSION)
+    if (cursor_u16(c) != HISTORY_VERSION)
         return false;
     record->action = cursor_u8(c);
-    f->action = journal_action_name(record->action);
+    f->action = history_action_name(record->action);
     if (cursor_u8(c) != 0 || !f->action)
         return false;
     f->generation = cursor_u64(c);
@@ -219,19 +219,19 @@ static bool take_head(struct cursor *c, struct journal_record *record)
     return !c->failed && f->change_count <= cursor_left(c) / 4; /* four bytes are the least that a change takes */
 }
 
-static bool take_value(struct cursor *c, bool there, bool purged, struct journal_value *ret_value)
+static bool take_value(struct cursor *c, bool there, bool purged, struct history_value *ret_value)
 {
-    struct journal_value value = {.there = there, .purged = purged};
+    struct history_value value = {.there = there, .purged = purged};
     if (there && purged) {
         const uint8_t *hash = cursor_bytes(c, QS_DIGEST_BYTES);
         if (hash)
             memcpy(value.hash, hash, QS_DIGEST_BYTES);
     } else if (there) {
-        const uint8_t *salt = cursor_bytes(c, JOURNAL_SALT_BYTES);
+        const uint8_t *salt = cursor_bytes(c, HISTORY_SALT_BYTES);
         size_t len = cursor_u32(c);
         value.bytes = (struct qs_bytes){cursor_bytes(c, len), len};
         if (!c->failed) {
-            memcpy(value.salt, salt, JOURNAL_SALT_BYTES);
+            memcpy(value.salt, salt, HISTORY_SALT_BYTES);
             hash_value(&value);
         }
     }
@@ -239,7 +239,7 @@ static bool take_value(struct cursor *c, bool there, bool purged, struct journal
     return !c->failed;
 }
 
-static bool take_change(struct cursor *c, struct journal_change *change)
+static bool take_change(struct cursor *c, struct history_change *change)
 {
     unsigned area = cursor_u8(c);
     unsigned bits = cursor_u8(c);
@@ -253,7 +253,7 @@ static bool take_change(struct cursor *c, struct journal_change *change)
            take_value(c, bits & NEW_THERE, bits & NEW_PURGED, &change->new_value);
 }
 
-static bool take_record(struct cursor *c, const uint8_t *data, struct journal_record *record)
+static bool take_record(struct cursor *c, const uint8_t *data, struct history_record *record)
 {
     if (!take_head(c, record))
         return false;
@@ -269,25 +269,26 @@ static bool take_record(struct cursor *c, const uint8_t *data, struct journal_re
     return memcmp(stored, record->facts.digest, QS_DIGEST_BYTES) == 0;
 }
 
-enum qs_status journal_decode(const void *data, size_t len, struct journal_record *ret_record, struct qs_error *err)
+enum qs_status history_record_decode(const void *data, size_t len, struct history_record *ret_record,
+                                     struct qs_error *err)
 {
-    struct journal_record record = {0};
+    struct history_record record = {0};
     struct cursor c;
     cursor_init(&c, data, len);
     record.texts = malloc((size_t)2 * QS_NAME_MAX_BYTES + QS_MESSAGE_MAX_BYTES + 8);
     if (!record.texts)
         return error_memory(err);
     if (!take_record(&c, data, &record)) {
-        journal_record_release(&record);
+        history_record_release(&record);
         return error_page(err, -1, "a history record has not its form, or does not match its digest");
     }
     *ret_record = record;
     return QS_OK;
 }
 
-enum qs_status journal_purge(struct journal_record *record, size_t index, struct qs_error *err)
+enum qs_status history_record_purge(struct history_record *record, size_t index, struct qs_error *err)
 {
-    struct journal_value *values[2] = {&record->changes[index].old_value, &record->changes[index].new_value};
+    struct history_value *values[2] = {&record->changes[index].old_value, &record->changes[index].new_value};
     for (int i = 0; i < 2; i++) {
         if (!values[i]->there || values[i]->purged)
             continue;

@@ -2,7 +2,7 @@
 /*
  * History records as bytes: what changed, by whom, when, chained by digests.
  *
- * A record is stored in chunks of at most JOURNAL_CHUNK_BYTES under the keys generation (u64, big-endian) and chunk
+ * A record is stored in chunks of at most HISTORY_CHUNK_BYTES under the keys generation (u64, big-endian) and chunk
  * number (u32, big-endian). Chunks are small enough to lie inside leaf pages, never in overflow pages: the branch pages
  * of the history tree then name every page it has, and a writer can check that no free list hands one out without
  * reading them.
@@ -16,60 +16,60 @@
  * The record's digest goes over the head and, for each change, area, the bits 1 and 2, the key, and for each value the
  * hash BLAKE2b-256(salt || value). So a value can be purged, salt and all, and the digest still holds.
  */
-#ifndef STORE_JOURNAL_H
-#define STORE_JOURNAL_H
+#ifndef STORE_HISTORY_CODEC_H
+#define STORE_HISTORY_CODEC_H
 
 #include "base/buf.h"
 #include "qsettings/history.h"
 
-#define JOURNAL_CHUNK_BYTES 1900u
-#define JOURNAL_KEY_BYTES   12u
-#define JOURNAL_SALT_BYTES  16u
+#define HISTORY_CHUNK_BYTES 1900u
+#define HISTORY_KEY_BYTES   12u
+#define HISTORY_SALT_BYTES  16u
 
-enum journal_action {
-    JOURNAL_INIT = 1,
-    JOURNAL_SET = 2,
-    JOURNAL_ROLLBACK = 3,
-    JOURNAL_RESTORE = 4,
-    JOURNAL_REPAIR = 5,
-    JOURNAL_PURGE = 6,
+enum history_action {
+    HISTORY_INIT = 1,
+    HISTORY_SET = 2,
+    HISTORY_ROLLBACK = 3,
+    HISTORY_RESTORE = 4,
+    HISTORY_REPAIR = 5,
+    HISTORY_PURGE = 6,
 };
-const char *journal_action_name(unsigned action); /* NULL if unknown */
+const char *history_action_name(unsigned action); /* NULL if unknown */
 
 /* A value as a record holds it. */
-struct journal_value {
+struct history_value {
     bool there, purged;
     struct qs_bytes bytes;            /* unless purged */
-    uint8_t salt[JOURNAL_SALT_BYTES]; /* unless purged */
+    uint8_t salt[HISTORY_SALT_BYTES]; /* unless purged */
     uint8_t hash[QS_DIGEST_BYTES];
 };
-struct journal_change {
+struct history_change {
     enum qs_area area;
     struct qs_bytes key;
-    struct journal_value old_value, new_value;
+    struct history_value old_value, new_value;
 };
 
-struct journal_record {
+struct history_record {
     struct qs_record facts; /* texts point into owned memory of the record; facts.digest is computed by encode */
     unsigned action;
-    struct journal_change
+    struct history_change
         *changes; /* facts.change_count of them; the array is owned, the bytes as stated where it came from */
     char *texts;  /* owned */
 };
-void journal_record_release(struct journal_record *record);
+void history_record_release(struct history_record *record);
 
 /* Encodes; sets facts.digest; makes salts and hashes for values that have none yet (salt all zero, not purged). */
-enum qs_status journal_encode(struct journal_record *record, struct buf *out, struct qs_error *err) QS_MUST_USE;
+enum qs_status history_record_encode(struct history_record *record, struct buf *out, struct qs_error *err) QS_MUST_USE;
 
 /* Decodes and checks the digest. Changes borrow from data, which must outlive the record. Errors: QS_DAMAGED. */
-enum qs_status journal_decode(const void *data, size_t len, struct journal_record *ret_record,
-                              struct qs_error *err) QS_MUST_USE;
+enum qs_status history_record_decode(const void *data, size_t len, struct history_record *ret_record,
+                                     struct qs_error *err) QS_MUST_USE;
 
 /* Takes both values of change index out, keeping their hashes; a new record's values get theirs first. */
-enum qs_status journal_purge(struct journal_record *record, size_t index, struct qs_error *err) QS_MUST_USE;
+enum qs_status history_record_purge(struct history_record *record, size_t index, struct qs_error *err) QS_MUST_USE;
 
-void journal_key(uint64_t generation, uint32_t chunk, uint8_t out[JOURNAL_KEY_BYTES]);
+void history_key(uint64_t generation, uint32_t chunk, uint8_t out[HISTORY_KEY_BYTES]);
 /* False where the bytes are no such key. */
-bool journal_key_decode(struct qs_bytes key, uint64_t *ret_generation, uint32_t *ret_chunk);
+bool history_key_decode(struct qs_bytes key, uint64_t *ret_generation, uint32_t *ret_chunk);
 
 #endif

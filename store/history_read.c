@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 
+#include "store/overlay.h"
 #include <errno.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ enum qs_status history_visit(void *context, const struct node *node, struct qs_e
     struct history_pages *p = context;
     uint64_t generation = 0;
     uint32_t chunk = 0;
-    if (node->flags || !journal_key_decode((struct qs_bytes){node->key, node->key_len}, &generation, &chunk))
+    if (node->flags || !history_key_decode((struct qs_bytes){node->key, node->key_len}, &generation, &chunk))
         return error_page(err, -1, "the history holds an entry that is no chunk of a record");
     struct history_slot *last = p->slot_count ? &p->slots[p->slot_count - 1] : NULL;
     if (last && last->generation == generation) {
@@ -78,8 +79,8 @@ enum qs_status history_load(struct qs_history *history, size_t index, struct qs_
     }
     if (history->bytes.failed)
         return error_memory(err);
-    journal_record_release(&history->current);
-    enum qs_status status = journal_decode(history->bytes.data, history->bytes.len, &history->current, err);
+    history_record_release(&history->current);
+    enum qs_status status = history_record_decode(history->bytes.data, history->bytes.len, &history->current, err);
     if (!status && history->current.facts.generation != slot->generation)
         status = error_page(err, -1, "a record names generation %llu",
                             (unsigned long long)history->current.facts.generation);
@@ -93,7 +94,7 @@ enum qs_status history_load(struct qs_history *history, size_t index, struct qs_
 
 static enum qs_status check_newest(struct qs_history *history, struct qs_error *err)
 {
-    const struct record *record = &history->snapshot->record;
+    const struct meta_record *record = &history->snapshot->record;
     if (history->pages.slot_count != record->history_count || history->pages.slot_count == 0)
         return error_page(err, -1, "the history has %zu records where the meta record says %llu",
                           history->pages.slot_count, (unsigned long long)record->history_count);
@@ -130,12 +131,12 @@ enum qs_status qs_history_open(struct qs_store *store, struct qs_history **ret_h
 {
     struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
-    enum qs_status status = snapshot_read(&store->place, store->wait_ms, SNAPSHOT_HISTORY, history_visit,
-                                          history_restart, &pages, &snapshot, err);
+    enum qs_status status = snapshot_read(&store->dir, store->wait_ms, SNAPSHOT_HISTORY, history_visit, history_restart,
+                                          &pages, &snapshot, err);
     if (!status)
         status = history_make(&snapshot, &pages, ret_history, err);
     if (status)
-        error_add_file(err, store->place.dir);
+        error_add_file(err, store->dir.path);
     history_pages_release(&pages);
     return status;
 }
@@ -158,7 +159,7 @@ void qs_history_close(struct qs_history *history)
     if (!history)
         return;
     int saved = errno;
-    journal_record_release(&history->current);
+    history_record_release(&history->current);
     buf_release(&history->bytes);
     history_pages_release(&history->pages);
     qs_snapshot_unref(history->snapshot);
@@ -213,7 +214,7 @@ enum qs_status qs_history_find(struct qs_history *history, uint64_t generation, 
 
 struct qs_change qs_history_change(const struct qs_history *history, size_t index)
 {
-    const struct journal_change *change = &history->current.changes[index];
+    const struct history_change *change = &history->current.changes[index];
     return (struct qs_change){
         .area = change->area,
         .key = change->key,
@@ -239,4 +240,108 @@ enum qs_status qs_history_check(struct qs_history *history, struct qs_error *err
         memcpy(previous, record->digest, sizeof previous);
     }
     return check_newest(history, err);
+}
+
+/* ---- the content of an older generation ---- */
+
+struct undo {
+    struct overlay areas[AREA_COUNT];
+    uint32_t flags;
+};
+
+static void undo_release(struct undo *undo)
+{
+    for (int i = 0; i < AREA_COUNT; i++)
+        overlay_release(&undo->areas[i]);
+}
+
+/* Stands for a value that was purged: not known, until an older record says what was there before. No leaf's text is
+ * a zero byte. */
+static const struct qs_bytes unknown = {"", 1};
+
+/* A generation that held a purged value cannot be rebuilt; those before and after it can. */
+static enum qs_status refuse_unknown(const struct overlay *overlay, uint64_t generation, struct qs_error *err)
+{
+    char text[QS_KEY_TEXT_BYTES];
+    for (size_t i = 0; i < overlay->count; i++) {
+        const struct leaf *item = &overlay->items[i];
+        if (item->value.len != unknown.len || memcmp(item->value.data, unknown.data, unknown.len) != 0)
+            continue;
+        error_set(err, QS_INVALID, "generation %llu held a value that was purged since, so it cannot be rebuilt",
+                  (unsigned long long)generation);
+        error_add_path(err, qs_key_format(item->key.data, item->key.len, text, sizeof text));
+        return QS_INVALID;
+    }
+    return QS_OK;
+}
+
+static enum qs_status undo_change(const struct history_change *change, struct undo *undo, struct qs_error *err)
+{
+    if (change->area == QS_AREA_FLAGS) {
+        bool required = change->old_value.there && change->old_value.bytes.len == 4;
+        undo->flags = required ? undo->flags | META_RECORD_REQUIRE_POLICY : undo->flags & ~META_RECORD_REQUIRE_POLICY;
+        return QS_OK;
+    }
+    int area = (int)change->area - QS_AREA_SETTINGS;
+    struct qs_bytes before = change->old_value.purged ? unknown : change->old_value.bytes;
+    return overlay_put(&undo->areas[area], change->key, before, err);
+}
+
+static enum qs_status undo_current(const struct qs_history *history, struct undo *undo, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < history->current.facts.change_count && !status; i++)
+        status = undo_change(&history->current.changes[i], undo, err);
+    return status;
+}
+
+static enum qs_status build(struct qs_history *history, const struct undo *undo, const struct qs_record *target,
+                            struct qs_snapshot **ret_snapshot, struct qs_error *err)
+{
+    struct leaves areas[AREA_COUNT] = {0};
+    AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
+    enum qs_status status = QS_OK;
+    for (int i = 0; i < AREA_COUNT && !status; i++) {
+        struct entry_list merged = {0};
+        if ((status = refuse_unknown(&undo->areas[i], target->generation, err)))
+            break;
+        status = overlay_merge(&undo->areas[i], &history->snapshot->areas[i], &merged, err);
+        if (!status)
+            status = overlay_copy_list(&merged, &areas[i], err);
+        free(merged.items);
+    }
+    struct meta_record record = history->snapshot->record;
+    record.generation = target->generation;
+    record.time_s = target->time_s;
+    record.time_ns = target->time_ns;
+    record.flags = undo->flags;
+    if (!status)
+        status = snapshot_make(&record, areas, &snapshot, err);
+    for (int i = 0; i < AREA_COUNT; i++)
+        leaves_release(&areas[i]);
+    if (status)
+        return status;
+    if (memcmp(snapshot->record.content, target->content, QS_DIGEST_BYTES) != 0)
+        return error_page(err, -1, "undoing the history does not lead to the digest of generation %llu",
+                          (unsigned long long)target->generation);
+    *ret_snapshot = STEAL(snapshot);
+    return QS_OK;
+}
+
+enum qs_status qs_history_at(struct qs_history *history, uint64_t generation, struct qs_snapshot **ret_snapshot,
+                             struct qs_error *err)
+{
+    struct qs_record target;
+    enum qs_status status = qs_history_find(history, generation, &target, err);
+    struct undo undo = {.flags = history->snapshot->record.flags};
+    for (size_t i = qs_history_count(history); i > 0 && !status; i--) {
+        status = history_load(history, i - 1, err);
+        if (status || history->current.facts.generation <= generation)
+            break;
+        status = undo_current(history, &undo, err);
+    }
+    if (!status)
+        status = build(history, &undo, &target, ret_snapshot, err);
+    undo_release(&undo);
+    return status;
 }

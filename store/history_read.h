@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history of one generation in memory: chunks by record, decoded on demand; what writers and readers of it share.
  */
-#ifndef STORE_HISTORY_H
-#define STORE_HISTORY_H
+#ifndef STORE_HISTORY_READ_H
+#define STORE_HISTORY_READ_H
 
 #include "store/history_codec.h"
 #include "store/snapshot.h"
@@ -27,7 +27,7 @@ struct qs_history {
     struct qs_snapshot *snapshot;
     struct history_pages pages;
     struct buf bytes; /* of the current record */
-    struct journal_record current;
+    struct history_record current;
 };
 
 /* Takes over snapshot and pages (both emptied). Checks the newest record against the meta record. */

@@ -20,11 +20,11 @@ static void put_u64(uint8_t *at, uint64_t v)
     put_u32(at + 4, (uint32_t)(v >> 32));
 }
 
-void record_encode(const struct record *record, uint8_t out[RECORD_BYTES])
+void meta_record_encode(const struct meta_record *record, uint8_t out[META_RECORD_BYTES])
 {
-    memset(out, 0, RECORD_BYTES);
-    memcpy(out, RECORD_MAGIC, RECORD_MAGIC_BYTES);
-    put_u32(out + 8, RECORD_VERSION);
+    memset(out, 0, META_RECORD_BYTES);
+    memcpy(out, META_RECORD_MAGIC, META_RECORD_MAGIC_BYTES);
+    put_u32(out + 8, META_RECORD_VERSION);
     put_u32(out + 12, record->flags);
     put_u32(out + 16, (uint32_t)record->scope);
     memcpy(out + 24, record->store_id, QS_STORE_ID_BYTES);
@@ -40,19 +40,19 @@ void record_encode(const struct record *record, uint8_t out[RECORD_BYTES])
     digest_of(out, 168, out + 168);
 }
 
-enum qs_status record_decode(const void *data, size_t len, struct record *ret_record, struct qs_error *err)
+enum qs_status meta_record_decode(const void *data, size_t len, struct meta_record *ret_record, struct qs_error *err)
 {
     const uint8_t *p = data;
-    if (len != RECORD_BYTES || memcmp(p, RECORD_MAGIC, RECORD_MAGIC_BYTES) != 0)
+    if (len != META_RECORD_BYTES || memcmp(p, META_RECORD_MAGIC, META_RECORD_MAGIC_BYTES) != 0)
         return error_page(err, -1, "the meta record has %zu bytes and not its form", len);
     uint8_t hash[QS_DIGEST_BYTES];
     digest_of(p, 168, hash);
     if (memcmp(hash, p + 168, sizeof hash) != 0)
         return error_page(err, -1, "the meta record does not match its hash");
-    if (load_u32(p + 8) != RECORD_VERSION)
+    if (load_u32(p + 8) != META_RECORD_VERSION)
         return error_set(err, QS_INVALID, "the store is of format version %u; this program reads version %u",
-                         load_u32(p + 8), RECORD_VERSION);
-    struct record record = {
+                         load_u32(p + 8), META_RECORD_VERSION);
+    struct meta_record record = {
         .flags = load_u32(p + 12),
         .scope = (enum qs_scope)load_u32(p + 16),
         .generation = load_u64(p + 40),
@@ -87,7 +87,7 @@ static void add_areas_after_settings(struct digest *digest, const struct entry_l
     }
 }
 
-void record_content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES])
+void content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES])
 {
     struct digest digest;
     digest_init(&digest);
@@ -97,8 +97,8 @@ void record_content_digest(const struct entry_list areas[AREA_COUNT], uint8_t ou
     digest_finish(&digest, out);
 }
 
-void record_content_digest_marked(const struct entry_list areas[AREA_COUNT], struct content_marks *marks,
-                                  uint8_t out[QS_DIGEST_BYTES])
+void content_digest_marked(const struct entry_list areas[AREA_COUNT], struct content_marks *marks,
+                           uint8_t out[QS_DIGEST_BYTES])
 {
     const struct entry_list *settings = &areas[AREA_SETTINGS];
     struct digest digest;
@@ -116,14 +116,14 @@ void record_content_digest_marked(const struct entry_list areas[AREA_COUNT], str
     digest_finish(&digest, out);
 }
 
-void record_content_digest_again(const struct entry_list areas[AREA_COUNT], const struct content_marks *marks,
-                                 size_t same, uint8_t out[QS_DIGEST_BYTES])
+void content_digest_again(const struct entry_list areas[AREA_COUNT], const struct content_marks *marks, size_t same,
+                          uint8_t out[QS_DIGEST_BYTES])
 {
     const struct entry_list *settings = &areas[AREA_SETTINGS];
     struct digest digest;
     /* The count stands at the beginning: where it is another one, so is every state. */
     if (!settings->count || settings->count != marks->settings) {
-        record_content_digest(areas, out);
+        content_digest(areas, out);
         return;
     }
     size_t mark = (same < settings->count ? same : settings->count - 1) / marks->step;

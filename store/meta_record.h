@@ -26,16 +26,16 @@
 #include "base/error.h"
 #include "qsettings/store.h"
 
-#define RECORD_BYTES          200u
-#define RECORD_VERSION        1u
-#define RECORD_KEY            "record"
-#define RECORD_MAGIC          "QSETMETA" /* its first bytes */
-#define RECORD_MAGIC_BYTES    8u
-#define RECORD_REQUIRE_POLICY 1u /* flag: readers refuse "no policy" */
+#define META_RECORD_BYTES          200u
+#define META_RECORD_VERSION        1u
+#define META_RECORD_KEY            "record"
+#define META_RECORD_MAGIC          "QSETMETA" /* its first bytes */
+#define META_RECORD_MAGIC_BYTES    8u
+#define META_RECORD_REQUIRE_POLICY 1u /* flag: readers refuse "no policy" */
 
-enum record_area { AREA_SETTINGS = 0, AREA_LOCKS = 1, AREA_TARGETS = 2, AREA_COUNT = 3 };
+enum store_area { AREA_SETTINGS = 0, AREA_LOCKS = 1, AREA_TARGETS = 2, AREA_COUNT = 3 };
 
-struct record {
+struct meta_record {
     uint32_t flags;
     enum qs_scope scope;
     uint8_t store_id[QS_STORE_ID_BYTES];
@@ -48,9 +48,10 @@ struct record {
     uint8_t newest_history[QS_DIGEST_BYTES];
 };
 
-void record_encode(const struct record *record, uint8_t out[RECORD_BYTES]);
+void meta_record_encode(const struct meta_record *record, uint8_t out[META_RECORD_BYTES]);
 /* Errors: QS_DAMAGED; QS_INVALID for a later format version, whose hash holds. */
-enum qs_status record_decode(const void *data, size_t len, struct record *ret_record, struct qs_error *err) QS_MUST_USE;
+enum qs_status meta_record_decode(const void *data, size_t len, struct meta_record *ret_record,
+                                  struct qs_error *err) QS_MUST_USE;
 
 /* The content digest: for each area in order its count, then each entry's key and value, all length-prefixed. */
 struct leaf;
@@ -58,7 +59,7 @@ struct entry_list {
     struct leaf *items;
     size_t count;
 };
-void record_content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES]);
+void content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES]);
 
 /* The digest's states on its way through the settings: a writer's next content begins as the last one did, and need not
  * be hashed from its start. */
@@ -67,10 +68,10 @@ struct content_marks {
     size_t settings, step; /* how many settings there were; a state before each step-th of them */
     struct digest_state states[CONTENT_MARKS];
 };
-void record_content_digest_marked(const struct entry_list areas[AREA_COUNT], struct content_marks *marks,
-                                  uint8_t out[QS_DIGEST_BYTES]);
+void content_digest_marked(const struct entry_list areas[AREA_COUNT], struct content_marks *marks,
+                           uint8_t out[QS_DIGEST_BYTES]);
 /* The digest of areas whose first `same` settings are those that were marked. */
-void record_content_digest_again(const struct entry_list areas[AREA_COUNT], const struct content_marks *marks,
-                                 size_t same, uint8_t out[QS_DIGEST_BYTES]);
+void content_digest_again(const struct entry_list areas[AREA_COUNT], const struct content_marks *marks, size_t same,
+                          uint8_t out[QS_DIGEST_BYTES]);
 
 #endif

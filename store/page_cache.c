@@ -14,91 +14,92 @@
 #define SLAB_MOST       ((size_t)256 * 1024)
 #define FIRST_PAGE      2u /* 0 and 1 are the metas, read on their own */
 
-struct pager_slab {
-    struct pager_slab *next;
+struct page_cache_slab {
+    struct page_cache_slab *next;
     size_t used, cap;
     uint8_t bytes[];
 };
 
-enum qs_status pager_init(struct pager *pager, int fd, uint32_t page_size, uint64_t last_page, struct qs_error *err)
+enum qs_status page_cache_init(struct page_cache *pages, int fd, uint32_t page_size, uint64_t last_page,
+                               struct qs_error *err)
 {
-    *pager = (struct pager){.fd = fd, .page_size = page_size, .page_count = last_page + 1};
-    pager->claimed = calloc(1, (size_t)(pager->page_count / 8 + 1));
-    if (!pager->claimed)
+    *pages = (struct page_cache){.fd = fd, .page_size = page_size, .page_count = last_page + 1};
+    pages->claimed = calloc(1, (size_t)(pages->page_count / 8 + 1));
+    if (!pages->claimed)
         return error_memory(err);
-    uint64_t bytes = pager->page_count * page_size;
-    if (bytes > WHOLE_MAX_BYTES || pager->page_count <= FIRST_PAGE)
+    uint64_t bytes = pages->page_count * page_size;
+    if (bytes > WHOLE_MAX_BYTES || pages->page_count <= FIRST_PAGE)
         return QS_OK;
-    size_t want = (size_t)(pager->page_count - FIRST_PAGE) * page_size;
-    pager->whole = malloc(want);
-    if (!pager->whole)
+    size_t want = (size_t)(pages->page_count - FIRST_PAGE) * page_size;
+    pages->whole = malloc(want);
+    if (!pages->whole)
         return error_memory(err);
-    ssize_t got = os_pread_full(fd, pager->whole, want, (off_t)FIRST_PAGE * page_size);
+    ssize_t got = os_pread_full(fd, pages->whole, want, (off_t)FIRST_PAGE * page_size);
     if (got < 0)
         return error_sys(err, QS_IO, errno, "the store cannot be read");
-    pager->whole_count = FIRST_PAGE + (uint64_t)got / page_size; /* a healthy file may be shorter than its last page */
+    pages->whole_count = FIRST_PAGE + (uint64_t)got / page_size; /* a healthy file may be shorter than its last page */
     return QS_OK;
 }
 
-void pager_release(struct pager *pager)
+void page_cache_release(struct page_cache *pages)
 {
-    for (struct pager_slab *slab = pager->slabs; slab;) {
-        struct pager_slab *next = slab->next;
+    for (struct page_cache_slab *slab = pages->slabs; slab;) {
+        struct page_cache_slab *next = slab->next;
         free(slab);
         slab = next;
     }
-    free(pager->whole);
-    free(pager->claimed);
-    *pager = (struct pager){.fd = -1};
+    free(pages->whole);
+    free(pages->claimed);
+    *pages = (struct page_cache){.fd = -1};
 }
 
-void pager_drop_claims(struct pager *pager)
+void page_cache_drop_claims(struct page_cache *pages)
 {
-    free(pager->claimed);
-    pager->claimed = NULL;
+    free(pages->claimed);
+    pages->claimed = NULL;
 }
 
-enum qs_status pager_renew_claims(struct pager *pager, int fd, struct qs_error *err)
+enum qs_status page_cache_renew_claims(struct page_cache *pages, int fd, struct qs_error *err)
 {
-    pager_drop_claims(pager);
-    pager->claims = 0;
-    pager->fd = fd;
-    pager->claimed = calloc(1, (size_t)(pager->page_count / 8 + 1));
-    return pager->claimed ? QS_OK : error_memory(err);
+    page_cache_drop_claims(pages);
+    pages->claims = 0;
+    pages->fd = fd;
+    pages->claimed = calloc(1, (size_t)(pages->page_count / 8 + 1));
+    return pages->claimed ? QS_OK : error_memory(err);
 }
 
-enum qs_status pager_claim(struct pager *pager, uint64_t number, uint64_t count, struct qs_error *err)
+enum qs_status page_cache_claim(struct page_cache *pages, uint64_t number, uint64_t count, struct qs_error *err)
 {
-    if (number < FIRST_PAGE || number >= pager->page_count || count > pager->page_count - number)
+    if (number < FIRST_PAGE || number >= pages->page_count || count > pages->page_count - number)
         return error_page(err, number > INT64_MAX ? -1 : (int64_t)number,
                           "page %llu lies outside the store's %llu pages", (unsigned long long)number,
-                          (unsigned long long)pager->page_count);
+                          (unsigned long long)pages->page_count);
     for (uint64_t page = number; page < number + count; page++) {
-        if (pager->claimed[page / 8] >> (page % 8) & 1)
+        if (pages->claimed[page / 8] >> (page % 8) & 1)
             return error_page(err, (int64_t)page, "page %llu is used in two places", (unsigned long long)page);
-        pager->claimed[page / 8] |= (uint8_t)(1u << (page % 8));
+        pages->claimed[page / 8] |= (uint8_t)(1u << (page % 8));
     }
-    pager->claims += count;
+    pages->claims += count;
     return QS_OK;
 }
 
-static uint8_t *slab_room(struct pager *pager, size_t bytes)
+static uint8_t *slab_space(struct page_cache *pages, size_t bytes)
 {
-    struct pager_slab *slab = pager->slabs;
+    struct page_cache_slab *slab = pages->slabs;
     if (!slab || slab->cap - slab->used < bytes) {
         size_t usual = !slab ? SLAB_LEAST : slab->cap < SLAB_MOST / 2 ? slab->cap * 2 : SLAB_MOST;
         size_t cap = bytes > usual ? bytes : usual;
         slab = malloc(sizeof *slab + cap);
         if (!slab)
             return NULL;
-        *slab = (struct pager_slab){.cap = cap};
+        *slab = (struct page_cache_slab){.cap = cap};
         /* A large run gets its own slab behind the first, whose room stays in use. */
-        if (pager->slabs && bytes > usual) {
-            slab->next = pager->slabs->next;
-            pager->slabs->next = slab;
+        if (pages->slabs && bytes > usual) {
+            slab->next = pages->slabs->next;
+            pages->slabs->next = slab;
         } else {
-            slab->next = pager->slabs;
-            pager->slabs = slab;
+            slab->next = pages->slabs;
+            pages->slabs = slab;
         }
     }
     uint8_t *room = slab->bytes + slab->used;
@@ -106,26 +107,26 @@ static uint8_t *slab_room(struct pager *pager, size_t bytes)
     return room;
 }
 
-enum qs_status pager_load(struct pager *pager, uint64_t number, uint64_t count, const uint8_t **ret_page,
-                          struct qs_error *err)
+enum qs_status page_cache_load(struct page_cache *pages, uint64_t number, uint64_t count, const uint8_t **ret_page,
+                               struct qs_error *err)
 {
-    if (number < FIRST_PAGE || number >= pager->page_count || count > pager->page_count - number)
+    if (number < FIRST_PAGE || number >= pages->page_count || count > pages->page_count - number)
         return error_page(err, number > INT64_MAX ? -1 : (int64_t)number,
                           "page %llu lies outside the store's %llu pages", (unsigned long long)number,
-                          (unsigned long long)pager->page_count);
-    if (number + count <= pager->whole_count) {
-        *ret_page = pager->whole + (number - FIRST_PAGE) * pager->page_size;
+                          (unsigned long long)pages->page_count);
+    if (number + count <= pages->whole_count) {
+        *ret_page = pages->whole + (number - FIRST_PAGE) * pages->page_size;
         return QS_OK;
     }
-    size_t bytes = (size_t)count * pager->page_size;
+    size_t bytes = (size_t)count * pages->page_size;
     struct stat st; /* a damaged page count must not make us reserve memory the file cannot fill */
-    if (count > 16 && (qs_os->fstat(pager->fd, &st) || (uint64_t)st.st_size < number * pager->page_size + bytes))
+    if (count > 16 && (qs_os->fstat(pages->fd, &st) || (uint64_t)st.st_size < number * pages->page_size + bytes))
         return error_page(err, (int64_t)number, "page %llu runs beyond the end of the file",
                           (unsigned long long)number);
-    uint8_t *room = slab_room(pager, bytes);
+    uint8_t *room = slab_space(pages, bytes);
     if (!room)
         return error_memory(err);
-    ssize_t got = os_pread_full(pager->fd, room, bytes, (off_t)(number * pager->page_size));
+    ssize_t got = os_pread_full(pages->fd, room, bytes, (off_t)(number * pages->page_size));
     if (got < 0)
         return error_sys(err, QS_IO, errno, "page %llu cannot be read", (unsigned long long)number);
     if ((size_t)got < bytes)

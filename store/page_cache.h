@@ -2,43 +2,44 @@
 /*
  * Pages of one store file in private memory, read with pread; and the walk over one tree of them.
  *
- * The pager remembers which pages were claimed: a page that two trees or two places of one tree lead to is a fault.
+ * The pages remembers which pages were claimed: a page that two trees or two places of one tree lead to is a fault.
  */
-#ifndef STORE_PAGER_H
-#define STORE_PAGER_H
+#ifndef STORE_PAGE_CACHE_H
+#define STORE_PAGE_CACHE_H
 
 #include "store/page.h"
 
-struct pager_slab;
+struct page_cache_slab;
 
-struct pager {
+struct page_cache {
     int fd; /* borrowed */
     uint32_t page_size;
     uint64_t page_count;  /* last page + 1 */
     uint8_t *claimed;     /* a bit per page */
     uint8_t *whole;       /* a small file's pages from first_whole on, read at once */
     uint64_t whole_count; /* pages in whole: numbers below it are there */
-    struct pager_slab *slabs;
+    struct page_cache_slab *slabs;
     uint64_t claims;
 };
 
 /* Prepares for pages 0..last_page; reads a small file whole. Release always. Errors: QS_IO. */
-enum qs_status pager_init(struct pager *pager, int fd, uint32_t page_size, uint64_t last_page,
-                          struct qs_error *err) QS_MUST_USE;
-void pager_release(struct pager *pager);
+enum qs_status page_cache_init(struct page_cache *pages, int fd, uint32_t page_size, uint64_t last_page,
+                               struct qs_error *err) QS_MUST_USE;
+void page_cache_release(struct page_cache *pages);
 /* Forgets the claims; the pages' memory stays until release. */
-void pager_drop_claims(struct pager *pager);
+void page_cache_drop_claims(struct page_cache *pages);
 
 /* Begins with none again, for another walk over the same file. Errors: QS_IO. */
-enum qs_status pager_renew_claims(struct pager *pager, int fd, struct qs_error *err) QS_MUST_USE;
+enum qs_status page_cache_renew_claims(struct page_cache *pages, int fd, struct qs_error *err) QS_MUST_USE;
 
 /* Marks count pages from number as used. Errors: QS_DAMAGED (outside the store, or used already). */
-enum qs_status pager_claim(struct pager *pager, uint64_t number, uint64_t count, struct qs_error *err) QS_MUST_USE;
+enum qs_status page_cache_claim(struct page_cache *pages, uint64_t number, uint64_t count,
+                                struct qs_error *err) QS_MUST_USE;
 
-/* Memory of count pages from number; lives as long as the pager. Does not claim.
+/* Memory of count pages from number; lives as long as the pages. Does not claim.
  * Errors: QS_DAMAGED (beyond the store or the file's end), QS_IO. */
-enum qs_status pager_load(struct pager *pager, uint64_t number, uint64_t count, const uint8_t **ret_page,
-                          struct qs_error *err) QS_MUST_USE;
+enum qs_status page_cache_load(struct page_cache *pages, uint64_t number, uint64_t count, const uint8_t **ret_page,
+                               struct qs_error *err) QS_MUST_USE;
 
 enum tree_flags {
     TREE_STRICT = 1 << 0,    /* all that LMDB relies on when it writes: tiling, order, separators, fill */
@@ -52,12 +53,12 @@ enum tree_flags {
 typedef enum qs_status (*tree_visit)(void *context, const struct node *node, struct qs_error *err);
 
 /* Walks db's tree. The counts of pages and entries in db must hold. visit may be NULL. */
-enum qs_status tree_walk(struct pager *pager, const struct db *db, unsigned flags, tree_visit visit, void *context,
+enum qs_status tree_walk(struct page_cache *pages, const struct db *db, unsigned flags, tree_visit visit, void *context,
                          struct qs_error *err) QS_MUST_USE;
 
 /* Strictly checks the way from the root to the last leaf, without claiming: what appending touches. With visit, the
  * last entry is given to it. */
-enum qs_status tree_check_last(struct pager *pager, const struct db *db, tree_visit visit, void *context,
+enum qs_status tree_check_last(struct page_cache *pages, const struct db *db, tree_visit visit, void *context,
                                struct qs_error *err) QS_MUST_USE;
 
 #endif

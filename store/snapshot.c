@@ -33,7 +33,7 @@ void qs_snapshot_unref(struct qs_snapshot *snapshot)
             free(snapshot->areas[i].items);
         leaves_release(&snapshot->owned[i]);
     }
-    pager_release(&snapshot->pager);
+    page_cache_release(&snapshot->pages);
     free(atomic_load_explicit(&snapshot->index, memory_order_relaxed));
     free(snapshot->marks);
     free(snapshot);
@@ -45,14 +45,14 @@ void snapshot_release(struct qs_snapshot **snapshot)
     qs_snapshot_unref(*snapshot);
 }
 
-enum qs_status snapshot_make(const struct record *record, struct leaves areas[AREA_COUNT],
+enum qs_status snapshot_make(const struct meta_record *record, struct leaves areas[AREA_COUNT],
                              struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
     struct qs_snapshot *s = calloc(1, sizeof *s);
     if (!s)
         return error_memory(err);
     atomic_init(&s->references, 1);
-    s->pager.fd = -1;
+    s->pages.fd = -1;
     s->record = *record;
     for (int i = 0; i < AREA_COUNT; i++) {
         s->owned[i] = areas[i];
@@ -60,7 +60,7 @@ enum qs_status snapshot_make(const struct record *record, struct leaves areas[AR
         s->areas[i] = (struct entry_list){s->owned[i].items, s->owned[i].count};
         s->record.counts[i] = s->areas[i].count;
     }
-    record_content_digest(s->areas, s->record.content);
+    content_digest(s->areas, s->record.content);
     *ret_snapshot = s;
     return QS_OK;
 }
@@ -166,7 +166,7 @@ static enum qs_status read_loop(open_again open_file, const void *source, const 
             restart(context);
         p.walks++;
         struct qs_snapshot *snapshot = NULL;
-        status = snapshot_walk(fd, -1, flags, history, context, &snapshot, &fault);
+        status = verified_read(fd, -1, flags, history, context, &snapshot, &fault);
         if (!status) {
             snapshot->device = st.st_dev;
             snapshot->inode = st.st_ino;
@@ -183,24 +183,24 @@ static enum qs_status read_loop(open_again open_file, const void *source, const 
     return QS_OK;
 }
 
-static enum qs_status open_place(const void *source, int *ret_fd, struct stat *ret_stat, struct qs_error *err)
+static enum qs_status open_store_dir(const void *source, int *ret_fd, struct stat *ret_stat, struct qs_error *err)
 {
-    return place_open(source, ret_fd, ret_stat, err);
+    return store_dir_open_to_read(source, ret_fd, ret_stat, err);
 }
 
-enum qs_status snapshot_read(const struct place *place, unsigned wait_ms, unsigned flags, tree_visit history,
+enum qs_status snapshot_read(const struct store_dir *dir, unsigned wait_ms, unsigned flags, tree_visit history,
                              void (*restart)(void *), void *context, struct qs_snapshot **ret_snapshot,
                              struct qs_error *err)
 {
     struct qs_snapshot *snapshot = NULL;
     enum qs_status status =
-        read_loop(open_place, place, place->dir, wait_ms, flags, history, restart, context, &snapshot, err);
+        read_loop(open_store_dir, dir, dir->path, wait_ms, flags, history, restart, context, &snapshot, err);
     if (status)
         return status;
-    if (snapshot->record.scope != place->scope) {
+    if (snapshot->record.scope != dir->scope) {
         status = error_page(err, -1, "the store says it is of scope %s, but stands in the place of %s",
-                            qs_scope_name(snapshot->record.scope), qs_scope_name(place->scope));
-        error_add_file(err, place->dir);
+                            qs_scope_name(snapshot->record.scope), qs_scope_name(dir->scope));
+        error_add_file(err, dir->path);
         qs_snapshot_unref(snapshot);
         return status;
     }
@@ -235,7 +235,7 @@ enum qs_status qs_store_open(enum qs_scope scope, const struct qs_store_options 
     struct qs_store *store = calloc(1, sizeof *store);
     if (!store)
         return error_memory(err);
-    enum qs_status status = place_init(scope, options ? options->root : NULL, &store->place, err);
+    enum qs_status status = store_dir_init(scope, options ? options->root : NULL, &store->dir, err);
     if (status) {
         free(store);
         return status;
@@ -250,7 +250,7 @@ void qs_store_close(struct qs_store *store)
     if (!store)
         return;
     int saved = errno;
-    place_release(&store->place);
+    store_dir_release(&store->dir);
     env_cache_unref(store->env);
     free(store);
     errno = saved;
@@ -258,24 +258,24 @@ void qs_store_close(struct qs_store *store)
 
 enum qs_scope qs_store_scope(const struct qs_store *store)
 {
-    return store->place.scope;
+    return store->dir.scope;
 }
 
 const char *qs_store_path(const struct qs_store *store)
 {
-    return store->place.dir;
+    return store->dir.path;
 }
 
 enum qs_status qs_snapshot_take(struct qs_store *store, struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
-    return snapshot_read(&store->place, store->wait_ms, 0, NULL, NULL, NULL, ret_snapshot, err);
+    return snapshot_read(&store->dir, store->wait_ms, 0, NULL, NULL, NULL, ret_snapshot, err);
 }
 
 bool qs_snapshot_changed(const struct qs_snapshot *snapshot, struct qs_store *store)
 {
     AUTO_FD int fd = -1;
     struct stat st;
-    if (place_open(&store->place, &fd, &st, NULL))
+    if (store_dir_open_to_read(&store->dir, &fd, &st, NULL))
         return true;
     if (st.st_dev != snapshot->device || st.st_ino != snapshot->inode)
         return true;

@@ -29,10 +29,10 @@ struct key_index;
 
 struct qs_snapshot {
     atomic_uint references;
-    struct record record;
+    struct meta_record record;
     struct entry_list areas[AREA_COUNT];
-    struct pager pager; /* memory of the pages; no descriptor, no claims once handed out */
-    struct meta meta;   /* the one it was read from */
+    struct page_cache pages; /* memory of the pages; no descriptor, no claims once handed out */
+    struct meta meta;        /* the one it was read from */
     struct db dbs[DB_COUNT];
     uint8_t metas[METAS_BYTES]; /* as read before the walk */
     dev_t device;
@@ -52,11 +52,11 @@ enum snapshot_flags {
 
 /* One attempt on an open file, no retry: what one walk from the newer meta (or from the given slot) gives.
  * slot: -1 the newer one with all rules of a healthy store; 0 or 1 that meta alone (repair). */
-enum qs_status snapshot_walk(int fd, int slot, unsigned flags, tree_visit history, void *context,
+enum qs_status verified_read(int fd, int slot, unsigned flags, tree_visit history, void *context,
                              struct qs_snapshot **ret_snapshot, struct qs_error *err) QS_MUST_USE;
 
-/* The reader's loop over snapshot_walk. Resets context by calling restart (may be NULL) before each walk. */
-enum qs_status snapshot_read(const struct place *place, unsigned wait_ms, unsigned flags, tree_visit history,
+/* The reader's loop over verified_read. Resets context by calling restart (may be NULL) before each walk. */
+enum qs_status snapshot_read(const struct store_dir *dir, unsigned wait_ms, unsigned flags, tree_visit history,
                              void (*restart)(void *), void *context, struct qs_snapshot **ret_snapshot,
                              struct qs_error *err) QS_MUST_USE;
 
@@ -66,7 +66,7 @@ enum qs_status snapshot_read_file(int fd, const char *name, tree_visit history, 
 
 /* A snapshot made of lists instead of a file: takes over the leaves (which are emptied). counts and content digest are
  * set from them. */
-enum qs_status snapshot_make(const struct record *record, struct leaves areas[AREA_COUNT],
+enum qs_status snapshot_make(const struct meta_record *record, struct leaves areas[AREA_COUNT],
                              struct qs_snapshot **ret_snapshot, struct qs_error *err) QS_MUST_USE;
 
 /* The range of entries of an area at and below prefix. */
@@ -81,7 +81,7 @@ void snapshot_target_at(const struct qs_snapshot *snapshot, size_t index, struct
 
 /* Store handle, inside view. */
 struct qs_store {
-    struct place place;
+    struct store_dir dir;
     unsigned wait_ms;
     struct env_cache *env; /* a writer's; NULL before its first transaction */
 };

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/os.h"
 
+#include "qsettings/maintenance.h"
+#include "store/snapshot.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -67,50 +69,50 @@ static char *joined(const char *dir, const char *name)
     return path;
 }
 
-enum qs_status place_init(enum qs_scope scope, const char *root, struct place *ret_place, struct qs_error *err)
+enum qs_status store_dir_init(enum qs_scope scope, const char *root, struct store_dir *ret_dir, struct qs_error *err)
 {
     if (scope < QS_SCOPE_DEFAULTS || scope > QS_SCOPE_SYSTEM)
         return error_set(err, QS_USAGE, "there is no scope number %d", (int)scope);
-    struct place place = {.scope = scope, .given = root != NULL, .owner = 0};
+    struct store_dir dir = {.scope = scope, .given = root != NULL, .owner = 0};
     if (root) {
         if (root[0] != '/')
             return error_set(err, QS_USAGE, "the root must be an absolute path: %s", root);
         if (strlen(root) > QS_PATH_MAX_BYTES)
             return error_set(err, QS_USAGE, "the root is longer than %u bytes", QS_PATH_MAX_BYTES);
-        place.owner = qs_os->geteuid();
-        place.dir = joined(root, qs_scope_name(scope));
+        dir.owner = qs_os->geteuid();
+        dir.path = joined(root, qs_scope_name(scope));
     } else if (scope == QS_SCOPE_USER) {
-        place.owner = qs_os->geteuid();
-        enum qs_status status = home_of_user(place.owner, &place.home, err);
+        dir.owner = qs_os->geteuid();
+        enum qs_status status = home_of_user(dir.owner, &dir.home, err);
         if (status)
             return status;
-        place.dir = joined(place.home, ".config/qsettings/user");
+        dir.path = joined(dir.home, ".config/qsettings/user");
     } else {
-        place.dir = joined(SYSTEM_PARENT, qs_scope_name(scope));
+        dir.path = joined(SYSTEM_PARENT, qs_scope_name(scope));
     }
-    if (!place.dir) {
-        place_release(&place);
+    if (!dir.path) {
+        store_dir_release(&dir);
         return error_memory(err);
     }
-    *ret_place = place;
+    *ret_dir = dir;
     return QS_OK;
 }
 
-void place_release(struct place *place)
+void store_dir_release(struct store_dir *dir)
 {
-    free(place->dir);
-    free(place->home);
-    *place = (struct place){0};
+    free(dir->path);
+    free(dir->home);
+    *dir = (struct store_dir){0};
 }
 
-mode_t place_dir_mode(const struct place *place)
+mode_t store_dir_mode(const struct store_dir *dir)
 {
-    return place->scope == QS_SCOPE_USER ? 0700 : 0755;
+    return dir->scope == QS_SCOPE_USER ? 0700 : 0755;
 }
 
-mode_t place_data_mode(const struct place *place)
+mode_t store_dir_data_mode(const struct store_dir *dir)
 {
-    return place->scope == QS_SCOPE_USER ? 0600 : 0644;
+    return dir->scope == QS_SCOPE_USER ? 0600 : 0644;
 }
 
 /* ---- trust in one owner and mode ---- */
@@ -129,7 +131,7 @@ static bool in_user_namespace(void)
            count != UINT32_MAX;
 }
 
-static enum qs_status check_owner(const struct place *place, const struct stat *st, const char *path,
+static enum qs_status check_owner(const struct store_dir *dir, const struct stat *st, const char *path,
                                   struct qs_error *err)
 {
     enum qs_status status = QS_OK;
@@ -140,9 +142,9 @@ static enum qs_status check_owner(const struct place *place, const struct stat *
                       "anybody's",
                       path, OVERFLOW_UID);
         error_add_advice(err, "read the policy outside of the user namespace and hand it in");
-    } else if (st->st_uid != 0 && st->st_uid != place->owner) {
+    } else if (st->st_uid != 0 && st->st_uid != dir->owner) {
         status = error_set(err, QS_UNTRUSTED, "%s belongs to uid %u; only root%s may own it", path,
-                           (unsigned)st->st_uid, place->owner ? " or you" : "");
+                           (unsigned)st->st_uid, dir->owner ? " or you" : "");
         error_add_advice(err, "chown it, or name another root");
     }
     return status;
@@ -150,12 +152,12 @@ static enum qs_status check_owner(const struct place *place, const struct stat *
 
 enum step_kind { STEP_ABOVE, STEP_STORE };
 
-static enum qs_status check_dir(const struct place *place, const struct stat *st, enum step_kind kind, const char *path,
-                                struct qs_error *err)
+static enum qs_status check_dir(const struct store_dir *dir, const struct stat *st, enum step_kind kind,
+                                const char *path, struct qs_error *err)
 {
     if (!S_ISDIR(st->st_mode))
         return error_set(err, QS_UNTRUSTED, "%s is not a directory", path);
-    enum qs_status status = check_owner(place, st, path, err);
+    enum qs_status status = check_owner(dir, st, path, err);
     if (status)
         return status;
     bool open_to_others = (st->st_mode & (S_IWGRP | S_IWOTH)) != 0;
@@ -178,7 +180,7 @@ struct step {
 };
 
 struct descent {
-    const struct place *place;
+    const struct store_dir *dir;
     struct step *steps; /* a stack: the next step is the last item */
     size_t count, cap;
     unsigned hops;
@@ -242,7 +244,7 @@ static enum qs_status start_at_root(struct descent *d, struct qs_error *err)
     struct stat st;
     if (qs_os->fstat(fd, &st))
         return error_sys(err, QS_IO, errno, "/ cannot be examined");
-    return check_dir(d->place, &st, STEP_ABOVE, "/", err);
+    return check_dir(d->dir, &st, STEP_ABOVE, "/", err);
 }
 
 static void show_step(struct descent *d, const char *name)
@@ -270,7 +272,7 @@ static enum qs_status follow_link(struct descent *d, const struct step *step, in
 {
     if (step->is_store)
         return error_set(err, QS_UNTRUSTED, "the store %s is a symbolic link", d->shown);
-    enum qs_status status = check_owner(d->place, st, d->shown, err);
+    enum qs_status status = check_owner(d->dir, st, d->shown, err);
     if (status)
         return status;
     if (++d->hops > QS_LINK_HOPS_MAX)
@@ -301,7 +303,7 @@ static enum qs_status take_step(struct descent *d, const struct step *step, stru
         return error_sys(err, QS_IO, errno, "%s cannot be examined", d->shown);
     if (S_ISLNK(st.st_mode))
         return follow_link(d, step, fd, &st, err);
-    enum qs_status status = check_dir(d->place, &st, step->is_store ? STEP_STORE : STEP_ABOVE, d->shown, err);
+    enum qs_status status = check_dir(d->dir, &st, step->is_store ? STEP_STORE : STEP_ABOVE, d->shown, err);
     if (status)
         return status;
     close(d->fd);
@@ -324,27 +326,27 @@ static enum qs_status descend(struct descent *d, const char *path, bool to_store
     return status;
 }
 
-static enum qs_status open_path(const struct place *place, const char *path, bool to_store, int *ret_fd,
+static enum qs_status open_path(const struct store_dir *dir, const char *path, bool to_store, int *ret_fd,
                                 struct qs_error *err)
 {
-    struct descent d = {.place = place, .fd = -1};
+    struct descent d = {.dir = dir, .fd = -1};
     enum qs_status status = descend(&d, path, to_store, err);
     if (!status)
         *ret_fd = steal_fd(&d.fd);
     else
-        error_add_file(err, place->dir);
+        error_add_file(err, dir->path);
     descent_release(&d);
     return status;
 }
 
-enum qs_status place_open_dir(const struct place *place, int *ret_fd, struct qs_error *err)
+enum qs_status store_dir_open(const struct store_dir *dir, int *ret_fd, struct qs_error *err)
 {
-    return open_path(place, place->dir, true, ret_fd, err);
+    return open_path(dir, dir->path, true, ret_fd, err);
 }
 
 /* ---- the parent, made where it is missing ---- */
 
-void place_advise_owner(int dir_fd, struct qs_error *err)
+void store_dir_advise_owner(int dir_fd, struct qs_error *err)
 {
     struct stat st;
     if (!err || err->sys_errno != EACCES || qs_os->fstat(dir_fd, &st) || st.st_uid == geteuid())
@@ -356,7 +358,7 @@ void place_advise_owner(int dir_fd, struct qs_error *err)
 }
 
 /* Makes one directory whose parent exists, durably. One that somebody else made meanwhile is left as it is. */
-static enum qs_status make_dir(const struct place *place, const char *path, struct qs_error *err)
+static enum qs_status make_dir(const struct store_dir *dir, const char *path, struct qs_error *err)
 {
     const char *slash = strrchr(path, '/');
     AUTO_FREE char *above = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
@@ -364,24 +366,24 @@ static enum qs_status make_dir(const struct place *place, const char *path, stru
     AUTO_FD int fd = -1;
     if (!above)
         return error_memory(err);
-    enum qs_status status = open_path(place, above, false, &above_fd, err);
+    enum qs_status status = open_path(dir, above, false, &above_fd, err);
     if (status)
         return status;
     if (qs_os->mkdirat(above_fd, slash + 1, 0700)) {
         if (errno == EEXIST)
             return QS_OK;
         status = error_sys(err, QS_IO, errno, "%s cannot be created", path);
-        place_advise_owner(above_fd, err);
+        store_dir_advise_owner(above_fd, err);
         return status;
     }
     fd = os_open_at(above_fd, slash + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_BENEATH);
-    if (fd < 0 || qs_os->fchmod(fd, place_dir_mode(place)) || os_fsync(fd) || os_fsync_dir(above_fd))
+    if (fd < 0 || qs_os->fchmod(fd, store_dir_mode(dir)) || os_fsync(fd) || os_fsync_dir(above_fd))
         return error_sys(err, QS_IO, errno, "%s cannot be made durable", path);
     return QS_OK;
 }
 
 /* Makes what is missing of parent, from the top down. */
-static enum qs_status make_dirs(const struct place *place, const char *parent, struct qs_error *err)
+static enum qs_status make_dirs(const struct store_dir *dir, const char *parent, struct qs_error *err)
 {
     AUTO_FREE char *path = strdup(parent);
     enum qs_status status = path ? QS_OK : error_memory(err);
@@ -390,11 +392,11 @@ static enum qs_status make_dirs(const struct place *place, const char *parent, s
         char kept = *at;
         int fd = -1;
         *at = '\0';
-        status = open_path(place, path, false, &fd, NULL);
+        status = open_path(dir, path, false, &fd, NULL);
         if (status == QS_ABSENT)
-            status = make_dir(place, path, err);
+            status = make_dir(dir, path, err);
         else if (status)
-            status = open_path(place, path, false, &fd, err); /* again, for its message */
+            status = open_path(dir, path, false, &fd, err); /* again, for its message */
         if (fd >= 0)
             (void)close(fd);
         *at = kept;
@@ -402,36 +404,36 @@ static enum qs_status make_dirs(const struct place *place, const char *parent, s
     return status;
 }
 
-enum qs_status place_open_parent(const struct place *place, bool create, int *ret_fd, struct qs_error *err)
+enum qs_status store_dir_open_parent(const struct store_dir *dir, bool create, int *ret_fd, struct qs_error *err)
 {
-    const char *slash = strrchr(place->dir, '/');
-    AUTO_FREE char *parent = slash == place->dir ? strdup("/") : strndup(place->dir, (size_t)(slash - place->dir));
+    const char *slash = strrchr(dir->path, '/');
+    AUTO_FREE char *parent = slash == dir->path ? strdup("/") : strndup(dir->path, (size_t)(slash - dir->path));
     if (!parent)
         return error_memory(err);
-    enum qs_status status = open_path(place, parent, false, ret_fd, err);
+    enum qs_status status = open_path(dir, parent, false, ret_fd, err);
     if (status != QS_ABSENT || !create)
         return status;
-    status = make_dirs(place, parent, err);
-    return status ? status : open_path(place, parent, false, ret_fd, err);
+    status = make_dirs(dir, parent, err);
+    return status ? status : open_path(dir, parent, false, ret_fd, err);
 }
 
 /* ---- the data file ---- */
 
-static enum qs_status check_data(const struct place *place, const struct stat *st, struct qs_error *err)
+static enum qs_status check_data(const struct store_dir *dir, const struct stat *st, struct qs_error *err)
 {
     if (!S_ISREG(st->st_mode))
-        return error_page(err, -1, "%s is no regular file", PLACE_DATA_FILE);
-    enum qs_status status = check_owner(place, st, PLACE_DATA_FILE, err);
+        return error_page(err, -1, "%s is no regular file", STORE_DATA_FILE);
+    enum qs_status status = check_owner(dir, st, STORE_DATA_FILE, err);
     if (status)
         return status;
     if (st->st_mode & (S_IWGRP | S_IWOTH)) {
-        status = error_set(err, QS_UNTRUSTED, "%s is writable by group or others (mode %04o)", PLACE_DATA_FILE,
+        status = error_set(err, QS_UNTRUSTED, "%s is writable by group or others (mode %04o)", STORE_DATA_FILE,
                            (unsigned)st->st_mode & 07777);
         error_add_advice(err, "find out who wrote to it, then chmod go-w");
         return status;
     }
     if (st->st_size == 0)
-        return error_page(err, -1, "%s is empty", PLACE_DATA_FILE);
+        return error_page(err, -1, "%s is empty", STORE_DATA_FILE);
     return QS_OK;
 }
 
@@ -439,35 +441,35 @@ static enum qs_status data_not_opened(int code, bool writable, struct qs_error *
 {
     switch (code) {
     case ENOENT:
-        return error_page(err, -1, "the store's directory has no %s", PLACE_DATA_FILE);
+        return error_page(err, -1, "the store's directory has no %s", STORE_DATA_FILE);
     case ELOOP:
-        return error_page(err, -1, "%s is a symbolic link", PLACE_DATA_FILE);
+        return error_page(err, -1, "%s is a symbolic link", STORE_DATA_FILE);
     case ENXIO:
     case EISDIR:
-        return error_page(err, -1, "%s is no regular file", PLACE_DATA_FILE);
+        return error_page(err, -1, "%s is no regular file", STORE_DATA_FILE);
     case EROFS:
-        return error_sys(err, QS_UNTRUSTED, code, "%s cannot be written", PLACE_DATA_FILE);
+        return error_sys(err, QS_UNTRUSTED, code, "%s cannot be written", STORE_DATA_FILE);
     default:
-        return error_sys(err, QS_IO, code, "%s cannot be opened for %s", PLACE_DATA_FILE,
+        return error_sys(err, QS_IO, code, "%s cannot be opened for %s", STORE_DATA_FILE,
                          writable ? "writing" : "reading");
     }
 }
 
-enum qs_status place_open_data(const struct place *place, int dir_fd, bool writable, int *ret_fd, struct stat *ret_stat,
-                               struct qs_error *err)
+enum qs_status store_dir_open_data(const struct store_dir *dir, int dir_fd, bool writable, int *ret_fd,
+                                   struct stat *ret_stat, struct qs_error *err)
 {
     int flags = (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     enum qs_status status = QS_OK;
-    AUTO_FD int fd = os_open_at(dir_fd, PLACE_DATA_FILE, flags, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    AUTO_FD int fd = os_open_at(dir_fd, STORE_DATA_FILE, flags, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
     struct stat st;
     if (fd < 0)
         status = data_not_opened(errno, writable, err);
     else if (qs_os->fstat(fd, &st))
-        status = error_sys(err, QS_IO, errno, "%s cannot be examined", PLACE_DATA_FILE);
+        status = error_sys(err, QS_IO, errno, "%s cannot be examined", STORE_DATA_FILE);
     else
-        status = check_data(place, &st, err);
+        status = check_data(dir, &st, err);
     if (status) {
-        error_add_file(err, place->dir);
+        error_add_file(err, dir->path);
         return status;
     }
     *ret_stat = st;
@@ -475,9 +477,90 @@ enum qs_status place_open_data(const struct place *place, int dir_fd, bool writa
     return QS_OK;
 }
 
-enum qs_status place_open(const struct place *place, int *ret_fd, struct stat *ret_stat, struct qs_error *err)
+enum qs_status store_dir_open_to_read(const struct store_dir *dir, int *ret_fd, struct stat *ret_stat,
+                                      struct qs_error *err)
 {
     AUTO_FD int dir_fd = -1;
-    enum qs_status status = place_open_dir(place, &dir_fd, err);
-    return status ? status : place_open_data(place, dir_fd, false, ret_fd, ret_stat, err);
+    enum qs_status status = store_dir_open(dir, &dir_fd, err);
+    return status ? status : store_dir_open_data(dir, dir_fd, false, ret_fd, ret_stat, err);
+}
+
+/* ---- may the effective user write here? ---- */
+
+/* File systems that other machines write too: LMDB's map and our lock hold on one machine only. Numbers from statfs(2)
+ * and linux/magic.h. */
+static const struct {
+    uint32_t magic;
+    const char *name;
+} NETWORK_FILE_SYSTEMS[] = {
+    {0x6969, "NFS"},      {0xff534d42, "CIFS"}, {0xfe534d42, "SMB2"},   {0x517b, "SMB"},    {0x5346414f, "AFS"},
+    {0x6b414653, "AFS"},  {0x73757245, "Coda"}, {0x00c36400, "Ceph"},   {0x01021997, "9P"}, {0x7461636f, "OCFS2"},
+    {0x01161970, "GFS2"}, {0x564c, "NCP"},      {0x0bd00bd0, "Lustre"},
+};
+
+const char *store_dir_network_name(uint32_t magic)
+{
+    for (size_t i = 0; i < sizeof NETWORK_FILE_SYSTEMS / sizeof NETWORK_FILE_SYSTEMS[0]; i++)
+        if (magic == NETWORK_FILE_SYSTEMS[i].magic)
+            return NETWORK_FILE_SYSTEMS[i].name;
+    return NULL;
+}
+
+static enum qs_status check_file_system(int dir_fd, struct qs_error *err)
+{
+    struct statfs fs;
+    if (qs_os->fstatfs(dir_fd, &fs))
+        return error_sys(err, QS_IO, errno, "the store's file system cannot be examined");
+    const char *name = store_dir_network_name((uint32_t)fs.f_type);
+    if (!name)
+        return QS_OK;
+    error_set(err, QS_UNTRUSTED, "the store lies on a network file system (%s), where it can be read only", name);
+    error_add_advice(err, "keep stores on a local disk and write them there");
+    return QS_UNTRUSTED;
+}
+
+static enum qs_status check_home(const char *home, const char *what, uid_t uid, struct qs_error *err)
+{
+    struct stat st;
+    if (qs_os->fstatat(AT_FDCWD, home, &st, 0) || st.st_uid == uid)
+        return QS_OK; /* a home that does not exist is nobody else's */
+    enum qs_status status = error_set(err, QS_UNTRUSTED, "%s (%s) belongs to uid %u, but the effective user is uid %u",
+                                      home, what, (unsigned)st.st_uid, (unsigned)uid);
+    error_add_advice(err, "run this as the user whose settings are meant, without sudo -E");
+    return status;
+}
+
+enum qs_status store_dir_check_writable(const struct store_dir *dir, int dir_fd, struct qs_error *err)
+{
+    enum qs_status status = check_file_system(dir_fd, err);
+    if (status || dir->scope != QS_SCOPE_USER || dir->given)
+        return status;
+    uid_t uid = qs_os->geteuid();
+    status = check_home(dir->home, "the home in the password database", uid, err);
+    const char *home = getenv("HOME");
+    if (!status && home && home[0] == '/' && strcmp(home, dir->home) != 0)
+        status = check_home(home, "HOME", uid, err);
+    return status;
+}
+
+/* ---- must the system store exist? ---- */
+
+enum qs_status qs_store_is_required(struct qs_store *store, bool *ret_required, struct qs_error *err)
+{
+    AUTO_FD int parent_fd = -1;
+    struct stat st;
+    *ret_required = false;
+    if (store->dir.scope != QS_SCOPE_SYSTEM)
+        return QS_OK;
+    enum qs_status status = store_dir_open_parent(&store->dir, false, &parent_fd, err);
+    if (status == QS_ABSENT)
+        return QS_OK; /* no directory of scopes, so no file in it */
+    if (status)
+        return status;
+    /* Whatever stands there under this name counts: a link or a directory must not take the demand away. */
+    if (qs_os->fstatat(parent_fd, STORE_REQUIRE_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        *ret_required = true;
+    else if (errno != ENOENT)
+        return error_sys(err, QS_IO, errno, "%s cannot be examined", STORE_REQUIRE_FILE);
+    return QS_OK;
 }

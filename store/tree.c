@@ -11,7 +11,7 @@ struct span { /* what a subtree's keys must lie in: low <= key < high; data NULL
 };
 
 struct walk {
-    struct pager *pager;
+    struct page_cache *pages;
     const struct db *db;
     unsigned flags;
     tree_visit visit;
@@ -31,11 +31,11 @@ static int compare(const struct walk *w, const void *a, size_t a_len, const void
 static enum qs_status get_page(struct walk *w, uint64_t number, unsigned want, const uint8_t **ret_page,
                                struct qs_error *err)
 {
-    enum qs_status status = w->flags & TREE_CLAIM ? pager_claim(w->pager, number, 1, err) : QS_OK;
+    enum qs_status status = w->flags & TREE_CLAIM ? page_cache_claim(w->pages, number, 1, err) : QS_OK;
     if (!status)
-        status = pager_load(w->pager, number, 1, ret_page, err);
+        status = page_cache_load(w->pages, number, 1, ret_page, err);
     if (!status)
-        status = page_check(*ret_page, w->pager->page_size, number, want, w->flags & TREE_STRICT, err);
+        status = page_check(*ret_page, w->pages->page_size, number, want, w->flags & TREE_STRICT, err);
     return status;
 }
 
@@ -67,12 +67,12 @@ static enum qs_status load_overflow(struct walk *w, uint64_t number, uint32_t da
 {
     const uint8_t *page = NULL;
     uint32_t pages = 0;
-    uint64_t need = ((uint64_t)data_len + PAGE_HEADER_BYTES + w->pager->page_size - 1) / w->pager->page_size;
-    enum qs_status status = pager_load(w->pager, number, need, &page, err);
+    uint64_t need = ((uint64_t)data_len + PAGE_HEADER_BYTES + w->pages->page_size - 1) / w->pages->page_size;
+    enum qs_status status = page_cache_load(w->pages, number, need, &page, err);
     if (!status)
-        status = overflow_check(page, w->pager->page_size, number, data_len, &pages, err);
+        status = overflow_check(page, w->pages->page_size, number, data_len, &pages, err);
     if (!status && w->flags & TREE_CLAIM)
-        status = pager_claim(w->pager, number, pages, err);
+        status = page_cache_claim(w->pages, number, pages, err);
     if (status)
         return status;
     w->overflow_pages += pages;
@@ -121,7 +121,7 @@ static enum qs_status walk_level(struct walk *w, uint64_t number, unsigned depth
     bool leaf = depth == 1;
     if (leaf && w->flags & TREE_KEYS_ONLY) {
         w->leaf_pages++;
-        return w->flags & TREE_CLAIM ? pager_claim(w->pager, number, 1, err) : QS_OK;
+        return w->flags & TREE_CLAIM ? page_cache_claim(w->pages, number, 1, err) : QS_OK;
     }
     enum qs_status status = get_page(w, number, leaf ? PAGE_LEAF : PAGE_BRANCH, &page, err);
     if (!status && w->flags & TREE_STRICT)
@@ -151,10 +151,10 @@ static enum qs_status check_shape(const struct db *db, struct qs_error *err)
     return QS_OK;
 }
 
-enum qs_status tree_walk(struct pager *pager, const struct db *db, unsigned flags, tree_visit visit, void *context,
+enum qs_status tree_walk(struct page_cache *pages, const struct db *db, unsigned flags, tree_visit visit, void *context,
                          struct qs_error *err)
 {
-    struct walk w = {.pager = pager, .db = db, .flags = flags, .visit = visit, .context = context};
+    struct walk w = {.pages = pages, .db = db, .flags = flags, .visit = visit, .context = context};
     enum qs_status status = check_shape(db, err);
     if (!status && db->depth)
         status = walk_level(&w, db->root, db->depth, &(struct span){0}, err);
@@ -171,10 +171,10 @@ enum qs_status tree_walk(struct pager *pager, const struct db *db, unsigned flag
     return QS_OK;
 }
 
-enum qs_status tree_check_last(struct pager *pager, const struct db *db, tree_visit visit, void *context,
+enum qs_status tree_check_last(struct page_cache *pages, const struct db *db, tree_visit visit, void *context,
                                struct qs_error *err)
 {
-    struct walk w = {.pager = pager, .db = db, .flags = TREE_STRICT};
+    struct walk w = {.pages = pages, .db = db, .flags = TREE_STRICT};
     enum qs_status status = check_shape(db, err);
     struct span span = {0};
     uint64_t number = db->root;

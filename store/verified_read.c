@@ -77,11 +77,11 @@ static enum qs_status take_name(void *context, const struct node *node, struct q
     return error_page(err, -1, "there is a database of an unknown name");
 }
 
-static enum qs_status walk_main(struct pager *pager, const struct meta *meta, unsigned flags, struct db dbs[DB_COUNT],
-                                struct qs_error *err)
+static enum qs_status walk_main(struct page_cache *pages, const struct meta *meta, unsigned flags,
+                                struct db dbs[DB_COUNT], struct qs_error *err)
 {
     struct names names = {.dbs = dbs};
-    enum qs_status status = tree_walk(pager, &meta->main, flags, take_name, &names, err);
+    enum qs_status status = tree_walk(pages, &meta->main, flags, take_name, &names, err);
     if (!status && names.seen != (1u << DB_COUNT) - 1)
         status = error_page(err, (int64_t)meta->main.root, "a database is missing (seen: %#x)", names.seen);
     return status;
@@ -91,19 +91,19 @@ static enum qs_status walk_main(struct pager *pager, const struct meta *meta, un
 
 static enum qs_status take_record(void *context, const struct node *node, struct qs_error *err)
 {
-    if (node->key_len != sizeof RECORD_KEY - 1 || memcmp(node->key, RECORD_KEY, node->key_len) != 0 ||
+    if (node->key_len != sizeof META_RECORD_KEY - 1 || memcmp(node->key, META_RECORD_KEY, node->key_len) != 0 ||
         node->flags & NODE_SUBDATA)
         return error_page(err, -1, "the meta database holds something else than its record");
-    return record_decode(node->data, node->data_len, context, err);
+    return meta_record_decode(node->data, node->data_len, context, err);
 }
 
-static enum qs_status walk_record(struct pager *pager, const struct db *db, const struct meta *meta, unsigned flags,
-                                  struct record *ret_record, struct qs_error *err)
+static enum qs_status walk_record(struct page_cache *pages, const struct db *db, const struct meta *meta,
+                                  unsigned flags, struct meta_record *ret_record, struct qs_error *err)
 {
-    struct record record = {0};
+    struct meta_record record = {0};
     if (db->entries != 1)
         return error_page(err, -1, "the meta database has %llu entries", (unsigned long long)db->entries);
-    enum qs_status status = tree_walk(pager, db, flags, take_record, &record, err);
+    enum qs_status status = tree_walk(pages, db, flags, take_record, &record, err);
     if (status)
         return status;
     if (record.txn_id != meta->txn_id)
@@ -131,28 +131,28 @@ static enum qs_status take_entry(void *context, const struct node *node, struct 
     return QS_OK;
 }
 
-static enum qs_status walk_area(struct pager *pager, const struct db *db, uint64_t expected, unsigned flags,
+static enum qs_status walk_area(struct page_cache *pages, const struct db *db, uint64_t expected, unsigned flags,
                                 struct entry_list *list, struct qs_error *err)
 {
     /* Ten bytes are the least that an entry takes: a damaged count must not make us reserve memory for it. */
-    uint64_t most = pager->page_count * (pager->page_size / (NODE_HEADER_BYTES + 2));
+    uint64_t most = pages->page_count * (pages->page_size / (NODE_HEADER_BYTES + 2));
     if (db->entries != expected || expected > most)
         return error_page(err, -1, "a database has %llu entries where its record says %llu",
                           (unsigned long long)db->entries, (unsigned long long)expected);
     if (!expected)
-        return tree_walk(pager, db, flags, NULL, NULL, err);
+        return tree_walk(pages, db, flags, NULL, NULL, err);
     list->items = malloc((size_t)expected * sizeof *list->items);
     if (!list->items)
         return error_set(err, QS_IO, "no memory for %llu entries", (unsigned long long)expected);
     struct area_fill fill = {list, expected};
-    return tree_walk(pager, db, flags, take_entry, &fill, err);
+    return tree_walk(pages, db, flags, take_entry, &fill, err);
 }
 
 /* ---- the free tree: what LMDB will hand out again ---- */
 
 struct free_check {
-    struct pager *pager;
-    uint64_t txn_id, pages;
+    struct page_cache *pages;
+    uint64_t txn_id, free_pages;
 };
 
 static enum qs_status take_free_list(void *context, const struct node *node, struct qs_error *err)
@@ -164,14 +164,14 @@ static enum qs_status take_free_list(void *context, const struct node *node, str
         return error_page(err, -1, "the list of pages freed by transaction %llu has not its form",
                           (unsigned long long)id);
     uint64_t above = UINT64_MAX;
-    check->pages += count;
+    check->free_pages += count;
     for (uint64_t i = 1; i <= count; i++) {
         uint64_t page = load_u64(node->data + 8 * i);
         if (page >= above)
             return error_page(err, -1, "the list of pages freed by transaction %llu is out of order",
                               (unsigned long long)id);
         above = page;
-        enum qs_status status = pager_claim(check->pager, page, 1, err);
+        enum qs_status status = page_cache_claim(check->pages, page, 1, err);
         if (status)
             return status;
     }
@@ -180,11 +180,11 @@ static enum qs_status take_free_list(void *context, const struct node *node, str
 
 static enum qs_status walk_free(struct qs_snapshot *s, struct qs_error *err)
 {
-    struct free_check check = {.pager = &s->pager, .txn_id = s->meta.txn_id};
+    struct free_check check = {.pages = &s->pages, .txn_id = s->meta.txn_id};
     enum qs_status status =
-        tree_walk(&s->pager, &s->meta.free, TREE_STRICT | TREE_CLAIM | TREE_INTEGER_KEYS | TREE_FREE, take_free_list,
+        tree_walk(&s->pages, &s->meta.free, TREE_STRICT | TREE_CLAIM | TREE_INTEGER_KEYS | TREE_FREE, take_free_list,
                   &check, err);
-    s->free_pages = check.pages;
+    s->free_pages = check.free_pages;
     return status;
 }
 
@@ -195,13 +195,13 @@ static enum qs_status walk_history(struct qs_snapshot *s, unsigned flags, tree_v
 {
     const struct db *db = &s->dbs[DB_HISTORY];
     if (flags & SNAPSHOT_HISTORY)
-        return tree_walk(&s->pager, db, TREE_STRICT | TREE_CLAIM, history, context, err);
+        return tree_walk(&s->pages, db, TREE_STRICT | TREE_CLAIM, history, context, err);
     if (!(flags & SNAPSHOT_WRITER))
         return QS_OK;
     /* History records never use overflow pages, so the branch pages name every page there is: the cost is a page in
      * some hundred, and no free list can hand a live one out. */
-    enum qs_status status = tree_walk(&s->pager, db, TREE_STRICT | TREE_CLAIM | TREE_KEYS_ONLY, NULL, NULL, err);
-    return status ? status : tree_check_last(&s->pager, db, history, context, err);
+    enum qs_status status = tree_walk(&s->pages, db, TREE_STRICT | TREE_CLAIM | TREE_KEYS_ONLY, NULL, NULL, err);
+    return status ? status : tree_check_last(&s->pages, db, history, context, err);
 }
 
 static enum qs_status walk_all(struct qs_snapshot *s, unsigned flags, tree_visit history, void *context,
@@ -209,20 +209,20 @@ static enum qs_status walk_all(struct qs_snapshot *s, unsigned flags, tree_visit
 {
     static const enum store_db area_dbs[AREA_COUNT] = {DB_SETTINGS, DB_LOCKS, DB_TARGETS};
     unsigned tree = TREE_CLAIM | (flags & SNAPSHOT_WRITER ? TREE_STRICT : 0);
-    enum qs_status status = walk_main(&s->pager, &s->meta, tree, s->dbs, err);
+    enum qs_status status = walk_main(&s->pages, &s->meta, tree, s->dbs, err);
     if (!status)
-        status = walk_record(&s->pager, &s->dbs[DB_META], &s->meta, tree, &s->record, err);
+        status = walk_record(&s->pages, &s->dbs[DB_META], &s->meta, tree, &s->record, err);
     for (int i = 0; i < AREA_COUNT && !status; i++)
-        status = walk_area(&s->pager, &s->dbs[area_dbs[i]], s->record.counts[i], tree, &s->areas[i], err);
+        status = walk_area(&s->pages, &s->dbs[area_dbs[i]], s->record.counts[i], tree, &s->areas[i], err);
     if (status)
         return status;
     uint8_t content[QS_DIGEST_BYTES];
     if (flags & SNAPSHOT_WRITER)
         s->marks = malloc(sizeof *s->marks);
     if (s->marks)
-        record_content_digest_marked(s->areas, s->marks, content);
+        content_digest_marked(s->areas, s->marks, content);
     else
-        record_content_digest(s->areas, content);
+        content_digest(s->areas, content);
     if (memcmp(content, s->record.content, sizeof content) != 0)
         return error_page(err, -1, "the content does not match its digest");
     status = walk_history(s, flags, history, context, err);
@@ -233,22 +233,23 @@ static enum qs_status walk_all(struct qs_snapshot *s, unsigned flags, tree_visit
 
 /* The older meta must lead to a record that names it, too: else one flipped bit in the newer one could pass the older
  * off as the newest. */
-static enum qs_status check_older(int fd, const struct meta *older, struct pager *newer_pager, struct qs_error *err)
+static enum qs_status check_older(int fd, const struct meta *older, struct page_cache *newer_pages,
+                                  struct qs_error *err)
 {
     struct db dbs[DB_COUNT];
-    struct record record;
-    struct pager own = {.fd = -1};
-    struct pager *pager = newer_pager;
+    struct meta_record record;
+    struct page_cache own = {.fd = -1};
+    struct page_cache *pages = newer_pages;
     enum qs_status status = QS_OK;
-    if (older->last_page >= newer_pager->page_count) {
-        status = pager_init(&own, fd, older->page_size, older->last_page, err);
-        pager = &own;
+    if (older->last_page >= newer_pages->page_count) {
+        status = page_cache_init(&own, fd, older->page_size, older->last_page, err);
+        pages = &own;
     }
     if (!status)
-        status = walk_main(pager, older, 0, dbs, err);
+        status = walk_main(pages, older, 0, dbs, err);
     if (!status)
-        status = walk_record(pager, &dbs[DB_META], older, 0, &record, err);
-    pager_release(&own);
+        status = walk_record(pages, &dbs[DB_META], older, 0, &record, err);
+    page_cache_release(&own);
     return status;
 }
 
@@ -258,7 +259,7 @@ static enum qs_status still_current(int fd, const struct qs_snapshot *s, const s
     struct meta pair[2];
     enum qs_status status = read_metas(fd, again, err);
     if (!status && memcmp(again, s->metas, sizeof again) == 0)
-        return check_older(fd, older, (struct pager *)&s->pager, err);
+        return check_older(fd, older, (struct page_cache *)&s->pages, err);
     if (!status)
         status = decode_pair(again, pair, err);
     if (status)
@@ -287,7 +288,7 @@ static enum qs_status choose_meta(int fd, int slot, struct qs_snapshot *s, struc
     return QS_OK;
 }
 
-enum qs_status snapshot_walk(int fd, int slot, unsigned flags, tree_visit history, void *context,
+enum qs_status verified_read(int fd, int slot, unsigned flags, tree_visit history, void *context,
                              struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
     AUTO(snapshot_release) struct qs_snapshot *s = calloc(1, sizeof *s);
@@ -295,10 +296,10 @@ enum qs_status snapshot_walk(int fd, int slot, unsigned flags, tree_visit histor
     if (!s)
         return error_memory(err);
     atomic_init(&s->references, 1);
-    s->pager.fd = -1;
+    s->pages.fd = -1;
     enum qs_status status = choose_meta(fd, slot, s, &older, err);
     if (!status)
-        status = pager_init(&s->pager, fd, s->meta.page_size, s->meta.last_page, err);
+        status = page_cache_init(&s->pages, fd, s->meta.page_size, s->meta.last_page, err);
     if (!status)
         status = walk_all(s, flags, history, context, err);
     if (!status && slot < 0)
@@ -306,8 +307,8 @@ enum qs_status snapshot_walk(int fd, int slot, unsigned flags, tree_visit histor
     if (status)
         return status;
     if (!(flags & SNAPSHOT_WRITER))
-        pager_drop_claims(&s->pager);
-    s->pager.fd = -1;
+        page_cache_drop_claims(&s->pages);
+    s->pages.fd = -1;
     *ret_snapshot = STEAL(s);
     return QS_OK;
 }

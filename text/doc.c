@@ -182,14 +182,14 @@ enum qs_status doc_read(const char *file_name, size_t max_bytes, struct doc **re
 void doc_locate_segments(const struct doc *doc, const struct qs_bytes *segments, size_t count, bool at_key,
                          unsigned *ret_line, unsigned *ret_column)
 {
-    struct trail trail;
-    trail_init(&trail, segments, count);
+    struct parse_position position;
+    parse_position_init(&position, segments, count);
     if (doc->format == DOC_YAML)
-        yamltext_locate(doc->text, doc->len, &trail);
+        yamltext_locate(doc->text, doc->len, &position);
     else
-        (void)jsontext_walk(doc->text, doc->len, SIZE_MAX, &trail);
-    text_place(doc->text, at_key ? trail.key_at : trail.value_at, ret_line, ret_column);
-    trail_release(&trail);
+        (void)jsontext_walk(doc->text, doc->len, SIZE_MAX, &position);
+    parse_position_of(doc->text, at_key ? position.key_at : position.value_at, ret_line, ret_column);
+    parse_position_release(&position);
 }
 
 void doc_locate(const struct doc *doc, const struct qs_key *key, bool at_key, unsigned *ret_line, unsigned *ret_column)

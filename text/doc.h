@@ -3,8 +3,8 @@
  * Documents: text in (JSON with comments, or YAML), a value with the place of each of its nodes; leaves out (key,
  * canonical text); leaves back to a value; a value to YAML.
  */
-#ifndef STORE_DOC_H
-#define STORE_DOC_H
+#ifndef TEXT_DOC_H
+#define TEXT_DOC_H
 
 #include "text/value.h"
 
@@ -69,12 +69,12 @@ void leaves_release(struct leaves *leaves);
 /* Splits a value into leaves below prefix (NULL: root). A value that is no object, or the empty object, is itself one
  * leaf at prefix; the empty root gives none. Errors: QS_INVALID (bounds of limits.h; key faults), with the key path in
  * err->path; where doc is not NULL the place too. */
-enum qs_status leaves_from_value(const json_t *value, const struct qs_key *prefix, const struct doc *doc,
-                                 struct leaves *ret_leaves, struct qs_error *err) QS_MUST_USE;
+enum qs_status flatten_value(const json_t *value, const struct qs_key *prefix, const struct doc *doc,
+                             struct leaves *ret_leaves, struct qs_error *err) QS_MUST_USE;
 
 /* Leaves (sorted) below prefix (NULL: root) back to one value; a new reference. No leaf: the empty object. */
-enum qs_status leaves_to_value(const struct leaf *items, size_t count, const struct qs_key *prefix, json_t **ret_value,
-                               struct qs_error *err) QS_MUST_USE;
+enum qs_status unflatten_leaves(const struct leaf *items, size_t count, const struct qs_key *prefix, json_t **ret_value,
+                                struct qs_error *err) QS_MUST_USE;
 
 /* Appends YAML that doc_parse reads back as an equal value; strings that would read as another type are quoted. Keys
  * sorted. Ends with a newline. */

@@ -65,7 +65,7 @@ static unsigned nesting(const json_t *value, unsigned enough)
     return deepest + 1;
 }
 
-static bool make_room(struct splitter *splitter)
+static bool make_space(struct splitter *splitter)
 {
     if (splitter->count < splitter->room)
         return true;
@@ -97,7 +97,7 @@ static enum qs_status add_leaf(struct splitter *splitter, const json_t *value)
     enum qs_status status = check_leaf(splitter, value);
     if (status != QS_OK)
         return split_blame(splitter, false, status);
-    if (!make_room(splitter))
+    if (!make_space(splitter))
         return error_sys(splitter->err, QS_IO, ENOMEM, "cannot split a document");
     struct span *span = &splitter->spans[splitter->count];
     span->key = arena->len;
@@ -118,7 +118,7 @@ static enum qs_status add_leaf(struct splitter *splitter, const json_t *value)
 
 static enum qs_status split(struct splitter *splitter, const json_t *value);
 
-static enum qs_status split_member(struct splitter *splitter, const struct member *member)
+static enum qs_status split_member(struct splitter *splitter, const struct sorted_member *member)
 {
     size_t former = splitter->key.len;
     if (splitter->depth == QS_DOCUMENT_MAX_DEPTH) {
@@ -140,8 +140,8 @@ static enum qs_status split(struct splitter *splitter, const json_t *value)
 {
     if (!json_is_object(value) || (json_object_size(value) == 0 && splitter->key.len))
         return add_leaf(splitter, value);
-    AUTO(members_release) struct members members;
-    enum qs_status status = members_init(&members, value, splitter->err);
+    AUTO(sorted_members_release) struct sorted_members members;
+    enum qs_status status = sorted_members_init(&members, value, splitter->err);
     for (size_t i = 0; status == QS_OK && i < members.count; i++)
         status = split_member(splitter, &members.items[i]);
     return status;
@@ -164,8 +164,8 @@ static enum qs_status finish(struct splitter *splitter, struct leaves *ret_leave
     return QS_OK;
 }
 
-enum qs_status leaves_from_value(const json_t *value, const struct qs_key *prefix, const struct doc *doc,
-                                 struct leaves *ret_leaves, struct qs_error *err)
+enum qs_status flatten_value(const json_t *value, const struct qs_key *prefix, const struct doc *doc,
+                             struct leaves *ret_leaves, struct qs_error *err)
 {
     struct splitter splitter = {.doc = doc, .err = err};
     struct qs_bytes segment;

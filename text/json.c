@@ -47,7 +47,7 @@ enum qs_status jsontext_blank_comments(char *text, size_t len, struct qs_error *
             size_t end = comment_end(text, len, at);
             if (!end) {
                 unsigned line, column;
-                text_place(text, at, &line, &column);
+                parse_position_of(text, at, &line, &column);
                 (void)error_set(err, QS_INVALID, "a comment does not end");
                 error_add_place(err, line, column);
                 return QS_INVALID;
@@ -80,49 +80,49 @@ static size_t token_end(const char *text, size_t len, size_t at, bool *ret_close
 }
 
 /* The key of a literal; one that is none (bad escapes) tells nothing. */
-static void tell_key(struct trail *trail, const char *literal, size_t len, size_t at)
+static void tell_key(struct parse_position *position, const char *literal, size_t len, size_t at)
 {
     json_t *key = json_loadb(literal, len, JSON_DECODE_ANY, NULL);
     if (json_is_string(key))
-        trail_key(trail, json_string_value(key), json_string_length(key), at);
+        parse_position_key(position, json_string_value(key), json_string_length(key), at);
     json_decref(key);
 }
 
-static bool in_object(const struct trail *trail)
+static bool in_object(const struct parse_position *position)
 {
-    return trail->depth && trail->frames[trail->depth - 1].object;
+    return position->depth && position->frames[position->depth - 1].object;
 }
 
 /* What comes into being with a token. */
-static void begin_token(struct trail *trail, const char *text, size_t at, size_t end, bool key_expected)
+static void begin_token(struct parse_position *position, const char *text, size_t at, size_t end, bool key_expected)
 {
     if (key_expected && text[at] == '"')
-        tell_key(trail, text + at, end - at, at);
+        tell_key(position, text + at, end - at, at);
     else if (!strchr("}]:,", text[at]) || !text[at])
-        trail_value(trail, at);
+        parse_position_value(position, at);
 }
 
 /* What ends with a token. Returns whether the next string is a key; false in *ret_going where the text is too deep. */
-static bool end_token(struct trail *trail, char c, bool key_expected, bool *ret_going)
+static bool end_token(struct parse_position *position, char c, bool key_expected, bool *ret_going)
 {
     switch (c) {
     case '{':
     case '[':
-        *ret_going = trail_open(trail, c == '{');
+        *ret_going = parse_position_open(position, c == '{');
         return c == '{';
     case '}':
     case ']':
-        trail_close(trail);
-        trail_done(trail);
+        parse_position_close(position);
+        parse_position_done(position);
         return false;
     case ',':
-        trail_done(trail);
-        return in_object(trail);
+        parse_position_done(position);
+        return in_object(position);
     case ':':
         return false;
     default:
         if (!key_expected)
-            trail_done(trail);
+            parse_position_done(position);
         return false;
     }
 }
@@ -135,7 +135,7 @@ static size_t within_token(const char *text, size_t at, size_t stop)
     return (unsigned char)text[stop] < 0x20 ? stop : stop - 1;
 }
 
-size_t jsontext_walk(const char *text, size_t len, size_t stop, struct trail *trail)
+size_t jsontext_walk(const char *text, size_t len, size_t stop, struct parse_position *position)
 {
     bool key_expected = false, going = true, closed;
     for (size_t at = 0; at < len && going;) {
@@ -144,12 +144,12 @@ size_t jsontext_walk(const char *text, size_t len, size_t stop, struct trail *tr
             continue;
         }
         size_t end = token_end(text, len, at, &closed);
-        begin_token(trail, text, at, end, key_expected);
+        begin_token(position, text, at, end, key_expected);
         if (!closed || end >= stop)
             return stop < end ? within_token(text, at, stop) : at;
-        if (trail->target_count && trail->found == trail->target_count)
+        if (position->target_count && position->found == position->target_count)
             return at;
-        key_expected = end_token(trail, text[at], key_expected && text[at] == '"', &going);
+        key_expected = end_token(position, text[at], key_expected && text[at] == '"', &going);
         at = end;
     }
     return len;
@@ -159,16 +159,16 @@ void jsontext_blame(const char *text, size_t len, size_t stop, bool exact, struc
 {
     if (!err)
         return;
-    struct trail trail;
-    trail_init(&trail, NULL, 0);
-    size_t at = jsontext_walk(text, len, stop, &trail);
+    struct parse_position position;
+    parse_position_init(&position, NULL, 0);
+    size_t at = jsontext_walk(text, len, stop, &position);
     unsigned line, column;
-    text_place(text, exact ? stop - 1 : at, &line, &column);
+    parse_position_of(text, exact ? stop - 1 : at, &line, &column);
     error_add_place(err, line, column);
     char path[QS_ERROR_PATH_BYTES];
-    trail_path(&trail, path, sizeof path);
+    parse_position_path(&position, path, sizeof path);
     error_add_path(err, path);
-    trail_release(&trail);
+    parse_position_release(&position);
 }
 
 /* jansson recurses, so the bound must hold before it sees the text. Up to jansson's first fault the brackets counted

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON text: strict parsing through jansson, and the places that jansson does not tell. */
-#ifndef STORE_JSON_H
-#define STORE_JSON_H
+#ifndef TEXT_JSON_H
+#define TEXT_JSON_H
 
 #include "text/parse_position.h"
 
@@ -15,9 +15,9 @@ enum qs_status jsontext_blank_comments(char *text, size_t len, struct qs_error *
  * within a value, its key path. Threads: the calling thread's locale is the C locale for the time of the call. */
 enum qs_status jsontext_parse(const char *text, size_t len, json_t **ret_value, struct qs_error *err) QS_MUST_USE;
 
-/* Walks text as long as it makes sense, telling trail, up to the token that holds byte stop - 1, or to where trail's
- * target was found. Returns the offset of the token it stopped at, or len. */
-size_t jsontext_walk(const char *text, size_t len, size_t stop, struct trail *trail);
+/* Walks text as long as it makes sense, telling position, up to the token that holds byte stop - 1, or to where
+ * position's target was found. Returns the offset of the token it stopped at, or len. */
+size_t jsontext_walk(const char *text, size_t len, size_t stop, struct parse_position *position);
 
 /* Adds to an error: the place where the walk stops (or exactly that of byte stop - 1), and the key path it is in. */
 void jsontext_blame(const char *text, size_t len, size_t stop, bool exact, struct qs_error *err);

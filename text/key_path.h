@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Key grammar, inside view: comparing, prefixes, segments. */
-#ifndef STORE_KEY_H
-#define STORE_KEY_H
+#ifndef TEXT_KEY_PATH_H
+#define TEXT_KEY_PATH_H
 
 #include "qsettings/key.h"
 

@@ -5,97 +5,97 @@
 #include <stdio.h>
 #include <string.h>
 
-void trail_init(struct trail *trail, const struct qs_bytes *target, size_t target_count)
+void parse_position_init(struct parse_position *position, const struct qs_bytes *target, size_t target_count)
 {
-    memset(trail, 0, sizeof *trail);
-    trail->target = target;
-    trail->target_count = target_count;
+    memset(position, 0, sizeof *position);
+    position->target = target;
+    position->target_count = target_count;
 }
 
-void trail_release(struct trail *trail)
+void parse_position_release(struct parse_position *position)
 {
     for (unsigned i = 0; i < QS_DOCUMENT_MAX_DEPTH; i++)
-        buf_release(&trail->frames[i].key);
+        buf_release(&position->frames[i].key);
 }
 
-static struct trail_frame *top_of(struct trail *trail)
+static struct parse_frame *top_of(struct parse_position *position)
 {
-    return trail->depth ? &trail->frames[trail->depth - 1] : NULL;
+    return position->depth ? &position->frames[position->depth - 1] : NULL;
 }
 
-static bool is_target(const struct trail *trail, const char *segment, size_t len)
+static bool is_target(const struct parse_position *position, const char *segment, size_t len)
 {
-    size_t level = trail->depth - 1;
-    if (level >= trail->target_count || (level > 0 && !trail->frames[level - 1].on))
+    size_t level = position->depth - 1;
+    if (level >= position->target_count || (level > 0 && !position->frames[level - 1].on))
         return false;
-    return trail->target[level].len == len && memcmp(trail->target[level].data, segment, len) == 0;
+    return position->target[level].len == len && memcmp(position->target[level].data, segment, len) == 0;
 }
 
-void trail_key(struct trail *trail, const char *key, size_t len, size_t at)
+void parse_position_key(struct parse_position *position, const char *key, size_t len, size_t at)
 {
-    struct trail_frame *top = top_of(trail);
+    struct parse_frame *top = top_of(position);
     if (!top)
         return;
     buf_clear(&top->key);
     buf_add(&top->key, key, len);
-    trail->failed = trail->failed || top->key.failed;
+    position->failed = position->failed || top->key.failed;
     top->key_at = at;
     top->inside = true;
-    top->on = is_target(trail, key, len);
+    top->on = is_target(position, key, len);
 }
 
-void trail_value(struct trail *trail, size_t at)
+void parse_position_value(struct parse_position *position, size_t at)
 {
-    struct trail_frame *top = top_of(trail);
+    struct parse_frame *top = top_of(position);
     if (!top) {
-        trail->key_at = trail->value_at = at;
+        position->key_at = position->value_at = at;
         return;
     }
     if (!top->object) {
         char text[24];
         top->index = top->elements++;
         top->inside = true;
-        top->on = trail->target_count >= trail->depth &&
-                  is_target(trail, text, (size_t)snprintf(text, sizeof text, "%zu", top->index));
+        top->on = position->target_count >= position->depth &&
+                  is_target(position, text, (size_t)snprintf(text, sizeof text, "%zu", top->index));
     }
-    if (top->inside && top->on && trail->depth > trail->found) {
-        trail->found = trail->depth;
-        trail->key_at = top->object ? top->key_at : at;
-        trail->value_at = at;
+    if (top->inside && top->on && position->depth > position->found) {
+        position->found = position->depth;
+        position->key_at = top->object ? top->key_at : at;
+        position->value_at = at;
     }
 }
 
-bool trail_open(struct trail *trail, bool object)
+bool parse_position_open(struct parse_position *position, bool object)
 {
-    if (trail->depth == QS_DOCUMENT_MAX_DEPTH)
+    if (position->depth == QS_DOCUMENT_MAX_DEPTH)
         return false;
-    struct trail_frame *frame = &trail->frames[trail->depth++];
+    struct parse_frame *frame = &position->frames[position->depth++];
     frame->object = object;
     frame->inside = frame->on = false;
     frame->elements = 0;
     return true;
 }
 
-void trail_close(struct trail *trail)
+void parse_position_close(struct parse_position *position)
 {
-    if (trail->depth)
-        trail->depth--;
+    if (position->depth)
+        position->depth--;
 }
 
-void trail_done(struct trail *trail)
+void parse_position_done(struct parse_position *position)
 {
-    struct trail_frame *top = top_of(trail);
+    struct parse_frame *top = top_of(position);
     if (top)
         top->inside = top->on = false;
 }
 
-void trail_path(const struct trail *trail, char *text, size_t size)
+void parse_position_path(const struct parse_position *position, char *text, size_t size)
 {
     struct qs_key key;
     key.len = 0;
     key.bytes[0] = 0;
-    for (unsigned i = 0; i < trail->depth && trail->frames[i].inside; i++) {
-        const struct trail_frame *frame = &trail->frames[i];
+    for (unsigned i = 0; i < position->depth && position->frames[i].inside; i++) {
+        const struct parse_frame *frame = &position->frames[i];
         char index[24];
         const char *segment = index;
         size_t len;
@@ -111,7 +111,7 @@ void trail_path(const struct trail *trail, char *text, size_t size)
     (void)qs_key_format(key.bytes, key.len, text, size);
 }
 
-void text_place(const char *text, size_t offset, unsigned *ret_line, unsigned *ret_column)
+void parse_position_of(const char *text, size_t offset, unsigned *ret_line, unsigned *ret_column)
 {
     const char *at = text, *end = text + offset, *newline;
     unsigned line = 1;

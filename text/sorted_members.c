@@ -10,16 +10,16 @@
 
 static int compare_members(const void *a, const void *b)
 {
-    const struct member *left = a, *right = b;
+    const struct sorted_member *left = a, *right = b;
     return key_compare(left->key, left->key_len, right->key, right->key_len);
 }
 
-enum qs_status members_init(struct members *members, const json_t *object, struct qs_error *err)
+enum qs_status sorted_members_init(struct sorted_members *members, const json_t *object, struct qs_error *err)
 {
     size_t count = json_object_size(object), at = 0;
     members->items = members->fixed;
     members->count = 0;
-    if (count > MEMBERS_FIXED) {
+    if (count > SORTED_MEMBERS_FIXED) {
         members->items = malloc(count * sizeof *members->items);
         if (!members->items)
             return error_sys(err, QS_IO, ENOMEM, "cannot sort the keys of an object");
@@ -28,7 +28,7 @@ enum qs_status members_init(struct members *members, const json_t *object, struc
     json_t *walked = (json_t *)object;
     bool sorted = true;
     for (void *iter = json_object_iter(walked); iter; iter = json_object_iter_next(walked, iter), at++) {
-        members->items[at] = (struct member){
+        members->items[at] = (struct sorted_member){
             .key = json_object_iter_key(iter),
             .key_len = json_object_iter_key_len(iter),
             .value = json_object_iter_value(iter),
@@ -41,7 +41,7 @@ enum qs_status members_init(struct members *members, const json_t *object, struc
     return QS_OK;
 }
 
-void members_release(struct members *members)
+void sorted_members_release(struct sorted_members *members)
 {
     if (members->items != members->fixed)
         free(members->items);

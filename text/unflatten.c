@@ -108,8 +108,8 @@ static enum qs_status join_leaf(struct joiner *joiner, const struct leaf *leaf, 
     return status;
 }
 
-enum qs_status leaves_to_value(const struct leaf *items, size_t count, const struct qs_key *prefix, json_t **ret_value,
-                               struct qs_error *err)
+enum qs_status unflatten_leaves(const struct leaf *items, size_t count, const struct qs_key *prefix, json_t **ret_value,
+                                struct qs_error *err)
 {
     struct joiner joiner = {.root = json_object(), .err = err};
     if (!joiner.root)

@@ -5,8 +5,8 @@
  * with '.' or 'e', strings with the shortest escapes (\" \\ \b \f \n \r \t, \u00xx for other controls; nothing else
  * escaped). Canonical text of equal values is equal, independent of the locale.
  */
-#ifndef STORE_VALUE_H
-#define STORE_VALUE_H
+#ifndef TEXT_VALUE_H
+#define TEXT_VALUE_H
 
 #include "base/buf.h"
 #include "qsettings/key.h"

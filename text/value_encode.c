@@ -77,8 +77,8 @@ static enum qs_status encode_array(struct encoder *encoder, const json_t *value)
 
 static enum qs_status encode_members(struct encoder *encoder, const json_t *value)
 {
-    AUTO(members_release) struct members members;
-    enum qs_status status = members_init(&members, value, encoder->err);
+    AUTO(sorted_members_release) struct sorted_members members;
+    enum qs_status status = sorted_members_init(&members, value, encoder->err);
     for (size_t i = 0; status == QS_OK && i < members.count; i++) {
         if (i)
             buf_add_char(encoder->out, ',');

@@ -10,18 +10,22 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
+#include "base/clocale.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <yaml.h>
 
 struct reader {
     yaml_parser_t parser;
     const char *text;
     size_t len;
-    struct trail *trail;
+    struct parse_position *position;
     bool locating;
-    json_t *open[QS_DOCUMENT_MAX_DEPTH]; /* the containers of the trail; owned by root */
+    json_t *open[QS_DOCUMENT_MAX_DEPTH]; /* the containers of the position; owned by root */
     bool key_next;                       /* the innermost container is an object and awaits a key */
     json_t *root;
     size_t seen_index, seen_offset; /* a mark's index (in characters) and its offset (in bytes), to go on from */
@@ -49,9 +53,9 @@ static enum qs_status fault_at(struct reader *reader, size_t at, const char *mes
     unsigned line, column;
     char path[QS_ERROR_PATH_BYTES];
     (void)error_set(reader->err, QS_INVALID, "invalid YAML: %s", message);
-    text_place(reader->text, at, &line, &column);
+    parse_position_of(reader->text, at, &line, &column);
     error_add_place(reader->err, line, column);
-    trail_path(reader->trail, path, sizeof path);
+    parse_position_path(reader->position, path, sizeof path);
     error_add_path(reader->err, path);
     return QS_INVALID;
 }
@@ -80,18 +84,18 @@ static enum qs_status parser_fault(struct reader *reader)
     return fault_at(reader, at < reader->len ? at : reader->len, message);
 }
 
-/* Puts a value where the trail says; takes the reference. */
+/* Puts a value where the position says; takes the reference. */
 static enum qs_status attach(struct reader *reader, json_t *value)
 {
-    struct trail *trail = reader->trail;
+    struct parse_position *position = reader->position;
     if (!value)
         return no_memory(reader);
-    if (!trail->depth) {
+    if (!position->depth) {
         reader->root = value;
         return QS_OK;
     }
-    const struct trail_frame *frame = &trail->frames[trail->depth - 1];
-    json_t *container = reader->open[trail->depth - 1];
+    const struct parse_frame *frame = &position->frames[position->depth - 1];
+    json_t *container = reader->open[position->depth - 1];
     int rc = frame->object ? json_object_setn_new_nocheck(container, frame->key.data, frame->key.len, value)
                            : json_array_append_new(container, value);
     return rc == 0 ? QS_OK : no_memory(reader);
@@ -99,28 +103,28 @@ static enum qs_status attach(struct reader *reader, json_t *value)
 
 static void begin_value(struct reader *reader, const yaml_event_t *event)
 {
-    trail_value(reader->trail, reader->locating ? offset_of(reader, &event->start_mark) : 0);
+    parse_position_value(reader->position, reader->locating ? offset_of(reader, &event->start_mark) : 0);
 }
 
 static void end_value(struct reader *reader)
 {
-    trail_done(reader->trail);
-    unsigned depth = reader->trail->depth;
-    reader->key_next = depth && reader->trail->frames[depth - 1].object;
+    parse_position_done(reader->position);
+    unsigned depth = reader->position->depth;
+    reader->key_next = depth && reader->position->frames[depth - 1].object;
 }
 
 static enum qs_status on_key(struct reader *reader, const yaml_event_t *event)
 {
     const char *key = (const char *)event->data.scalar.value;
     size_t len = event->data.scalar.length;
-    trail_key(reader->trail, key, len, reader->locating ? offset_of(reader, &event->start_mark) : 0);
-    if (reader->trail->failed)
+    parse_position_key(reader->position, key, len, reader->locating ? offset_of(reader, &event->start_mark) : 0);
+    if (reader->position->failed)
         return no_memory(reader);
     if (memchr(key, 0, len))
         return fault(reader, event, "a zero byte in a key");
     if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && len == 2 && memcmp(key, "<<", 2) == 0)
         return fault(reader, event, "merge keys are not allowed; put << in quotes if it is meant as a name");
-    if (json_object_getn(reader->open[reader->trail->depth - 1], key, len))
+    if (json_object_getn(reader->open[reader->position->depth - 1], key, len))
         return fault(reader, event, "a key stands twice in one mapping");
     reader->key_next = false;
     return QS_OK;
@@ -154,15 +158,15 @@ static enum qs_status on_open(struct reader *reader, const yaml_event_t *event, 
         return fault(reader, event, "a key must be a scalar");
     begin_value(reader, event);
     json_t *container = object ? json_object() : json_array();
-    if (container && reader->trail->depth == QS_DOCUMENT_MAX_DEPTH) {
+    if (container && reader->position->depth == QS_DOCUMENT_MAX_DEPTH) {
         json_decref(container);
         return fault(reader, event, "nested too deep (the bound is 64)");
     }
     enum qs_status status = attach(reader, container);
     if (status != QS_OK)
         return status;
-    reader->open[reader->trail->depth] = container;
-    (void)trail_open(reader->trail, object);
+    reader->open[reader->position->depth] = container;
+    (void)parse_position_open(reader->position, object);
     reader->key_next = object;
     return QS_OK;
 }
@@ -203,7 +207,7 @@ static enum qs_status on_event(struct reader *reader, const yaml_event_t *event)
         return on_open(reader, event, event->type == YAML_MAPPING_START_EVENT);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
-        trail_close(reader->trail);
+        parse_position_close(reader->position);
         end_value(reader);
         return QS_OK;
     case YAML_NO_EVENT:
@@ -216,7 +220,8 @@ static enum qs_status on_event(struct reader *reader, const yaml_event_t *event)
 
 static bool is_target_found(const struct reader *reader)
 {
-    return reader->locating && reader->trail->target_count && reader->trail->found == reader->trail->target_count;
+    return reader->locating && reader->position->target_count &&
+           reader->position->found == reader->position->target_count;
 }
 
 static enum qs_status read_events(struct reader *reader)
@@ -281,11 +286,11 @@ static bool find_too_many_directives(const char *text, size_t len, size_t *ret_a
 
 enum qs_status yamltext_parse(const char *text, size_t len, json_t **ret_value, struct qs_error *err)
 {
-    AUTO(trail_release) struct trail trail;
-    struct reader reader = {.text = text, .len = len, .trail = &trail, .err = err};
+    AUTO(parse_position_release) struct parse_position position;
+    struct reader reader = {.text = text, .len = len, .position = &position, .err = err};
     AUTO(json_decrefp) json_t *value = NULL;
     size_t at;
-    trail_init(&trail, NULL, 0);
+    parse_position_init(&position, NULL, 0);
     if (!utf8_valid(text, len, &at))
         return fault_at(&reader, at, "the text is not UTF-8");
     if (find_line_separator(text, len, &at))
@@ -301,10 +306,156 @@ enum qs_status yamltext_parse(const char *text, size_t len, json_t **ret_value, 
     return QS_OK;
 }
 
-void yamltext_locate(const char *text, size_t len, struct trail *trail)
+void yamltext_locate(const char *text, size_t len, struct parse_position *position)
 {
-    struct reader reader = {.text = text, .len = len, .trail = trail, .locating = true};
+    struct reader reader = {.text = text, .len = len, .position = position, .locating = true};
     json_t *value = NULL;
     (void)run(&reader, &value);
     json_decref(value);
+}
+
+/* ---- plain scalars: core schema, YAML 1.2.2 section 10.3.2 ---- */
+
+static bool one_of(const char *text, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(text, *words) == 0)
+            return true;
+    return false;
+}
+
+static size_t span_digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+static const char *skip_sign(const char *text)
+{
+    return *text == '-' || *text == '+' ? text + 1 : text;
+}
+
+static bool is_decimal_integer(const char *text)
+{
+    const char *digits = skip_sign(text);
+    size_t count = span_digits(digits);
+    return count && !digits[count];
+}
+
+/* 0o17 and 0xff; no sign. Returns the base, 0 where text is neither. */
+static int prefixed_base(const char *text)
+{
+    if (text[0] != '0' || !text[1] || !text[2])
+        return 0;
+    if (text[1] == 'o' && !text[2 + strspn(text + 2, "01234567")])
+        return 8;
+    if (text[1] == 'x' && !text[2 + strspn(text + 2, "0123456789abcdefABCDEF")])
+        return 16;
+    return 0;
+}
+
+/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */
+static bool is_float(const char *text)
+{
+    text = skip_sign(text);
+    size_t before = span_digits(text), after = 0;
+    text += before;
+    if (*text == '.') {
+        after = span_digits(++text);
+        text += after;
+    }
+    if (!before && !after)
+        return false;
+    if (*text == 'e' || *text == 'E') {
+        text = skip_sign(text + 1);
+        size_t digits = span_digits(text);
+        if (!digits)
+            return false;
+        text += digits;
+    }
+    return !*text;
+}
+
+static bool is_not_finite(const char *text)
+{
+    static const char *const words[] = {".inf", ".Inf", ".INF", NULL}, *const nans[] = {".nan", ".NaN", ".NAN", NULL};
+    return one_of(skip_sign(text), words) || one_of(text, nans);
+}
+
+static json_t *resolve_integer(const char *digits, int base, const char **ret_fault)
+{
+    errno = 0;
+    long long integer = strtoll(digits, NULL, base);
+    if (errno == ERANGE) {
+        *ret_fault = "an integer does not fit in 64 bits";
+        return NULL;
+    }
+    return json_integer(integer);
+}
+
+static json_t *resolve_float(const char *text, const char **ret_fault)
+{
+    double real = strtod_l(text, NULL, clocale());
+    if (!isfinite(real)) {
+        *ret_fault = "a number is too large for a 64-bit real";
+        return NULL;
+    }
+    return json_real(real);
+}
+
+json_t *yamltext_resolve(const char *text, size_t len, const char **ret_fault)
+{
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
+    static const char *const trues[] = {"true", "True", "TRUE", NULL};
+    static const char *const falses[] = {"false", "False", "FALSE", NULL};
+    *ret_fault = NULL;
+    if (*text && !strchr("~nNtTfF+-.0123456789", *text))
+        return json_stringn(text, len);
+    if (one_of(text, nulls))
+        return json_null();
+    if (one_of(text, trues))
+        return json_true();
+    if (one_of(text, falses))
+        return json_false();
+    if (is_decimal_integer(text))
+        return resolve_integer(text, 10, ret_fault);
+    int base = prefixed_base(text);
+    if (base)
+        return resolve_integer(text + 2, base, ret_fault);
+    if (is_float(text))
+        return resolve_float(text, ret_fault);
+    if (is_not_finite(text)) {
+        *ret_fault = "an infinite number or NaN cannot be stored";
+        return NULL;
+    }
+    return json_stringn(text, len);
+}
+
+/* YAML 1.1 readers (https://yaml.org/type/bool.html, null.html) take these for booleans and null, in some cases of
+ * letters; all cases are quoted. */
+static bool is_reserved_word(const char *text, size_t len)
+{
+    static const char *const words[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", NULL};
+    for (const char *const *word = words; *word; word++)
+        if (strlen(*word) == len && strncasecmp(text, *word, len) == 0)
+            return true;
+    return false;
+}
+
+/* Begins with a letter, '_', '/' or '$', so it is no number, date, indicator or merge key; and goes on with characters
+ * that mean nothing special anywhere in a plain scalar. Anything else stands in quotes. */
+bool yamltext_is_plain_string(const char *text, size_t len)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/$";
+    static const char others[] = "0123456789.-+*@()~=;%^<>";
+    if (!len || !text[0] || !strchr(letters, text[0]) || is_reserved_word(text, len))
+        return false;
+    for (size_t i = 1; i < len; i++) {
+        char c = text[i];
+        bool fits = c && (strchr(letters, c) || strchr(others, c));
+        if (c == ' ' || c == ':') /* neither at the end nor before a space */
+            fits = i + 1 < len && text[i + 1] != ' ' && text[i + 1] != ':';
+        if (!fits)
+            return false;
+    }
+    return true;
 }

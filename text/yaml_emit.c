@@ -79,8 +79,8 @@ static enum qs_status emit_array(struct writer *writer, const json_t *value)
 static enum qs_status emit_object(struct writer *writer, const json_t *value)
 {
     yaml_event_t event;
-    AUTO(members_release) struct members members;
-    enum qs_status status = members_init(&members, value, writer->err);
+    AUTO(sorted_members_release) struct sorted_members members;
+    enum qs_status status = sorted_members_init(&members, value, writer->err);
     if (status != QS_OK)
         return status;
     status = emit(writer, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE), &event);

@@ -15,7 +15,7 @@
 
 static void job_init(struct file_job *job)
 {
-    job->target = (struct link_target){.dir_fd = -1};
+    job->target = (struct resolved_target){.dir_fd = -1};
     job->dir_fd = job->old_fd = job->temp_fd = job->swap_fd = -1;
     job->temp_name[0] = job->swap_name[0] = '\0';
     job->again = job->keep_swap = false;
@@ -33,7 +33,7 @@ static void job_release(struct file_job *job)
     cleanup_fd(&job->temp_fd);
     cleanup_fd(&job->old_fd);
     cleanup_fd(&job->dir_fd);
-    link_release(&job->target);
+    resolved_target_release(&job->target);
     job_init(job);
     errno = saved;
 }
@@ -135,8 +135,8 @@ static enum qs_status check_wishes(const struct file_job *job, struct qs_error *
 /* Everything that is looked at before anything is written. */
 static enum qs_status job_open(struct file_job *job, struct qs_error *err)
 {
-    unsigned foreign = job->options.flags & QS_REPLACE_OTHER_OWNER ? LINK_FOREIGN : 0;
-    enum qs_status status = link_resolve(job->file, foreign, &job->target, err);
+    unsigned foreign = job->options.flags & QS_REPLACE_OTHER_OWNER ? RESOLVE_FOREIGN : 0;
+    enum qs_status status = resolve_target(job->file, foreign, &job->target, err);
     if (status == QS_OK)
         status = check_wishes(job, err);
     if (status != QS_OK)
@@ -222,7 +222,7 @@ static enum qs_status check_expected(const struct file_job *job, struct qs_error
         return QS_OK;
     enum qs_status status = file_content_is(job->old_fd, job->options.expect, job->options.expect_len, &same, err);
     if (status == QS_OK && !same)
-        return error_set(err, QS_CONFLICT, "it does not hold what was expected; nothing was changed");
+        return error_set(err, QS_CONFLICT, "it does not writer what was expected; nothing was changed");
     return status;
 }
 
@@ -326,7 +326,7 @@ static enum qs_status check_call(const char *file, const void *data, size_t len,
     if (options->mode & ~0777u)
         return error_set(err, QS_USAGE, "mode %o has more than permission bits", (unsigned)options->mode);
     if (options->expect && (options->flags & QS_REPLACE_NEW_ONLY))
-        return error_set(err, QS_USAGE, "a new file cannot be expected to hold anything");
+        return error_set(err, QS_USAGE, "a new file cannot be expected to writer anything");
     return QS_OK;
 }
 

@@ -17,8 +17,8 @@
  * go, or somebody's edit, which is put back (or, where FILE has moved on again, kept beside FILE as
  * FILE.conflict-RANDOM).
  */
-#ifndef WRITER_FILE_H
-#define WRITER_FILE_H
+#ifndef WRITER_ATOMIC_FILE_H
+#define WRITER_ATOMIC_FILE_H
 
 #include "base/digest.h"
 #include "qsettings/file.h"
@@ -48,7 +48,7 @@ struct file_job {
     size_t len;
     struct qs_replace_options options;
     const struct file_extra *extra;
-    struct link_target target;
+    struct resolved_target target;
     int dir_fd;  /* the target's directory, open for reading, so that it can be flushed */
     int old_fd;  /* the former file; -1: there is none */
     int temp_fd; /* the new one */

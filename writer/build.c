@@ -14,7 +14,7 @@
 struct op_list {
     struct env_op *ops;
     size_t count;
-    uint8_t (*keys)[JOURNAL_KEY_BYTES]; /* of kept history entries */
+    uint8_t (*keys)[HISTORY_KEY_BYTES]; /* of kept history entries */
 };
 
 static size_t history_entries(const struct build *build)
@@ -27,7 +27,7 @@ static size_t history_entries(const struct build *build)
     return count;
 }
 
-static void add_chunks(struct op_list *list, const struct journal_chunks *chunks)
+static void add_chunks(struct op_list *list, const struct history_chunks *chunks)
 {
     for (size_t i = 0; i < chunks->count; i++)
         list->ops[list->count++] = (struct env_op){DB_HISTORY, chunks->items[i].key, chunks->items[i].value};
@@ -40,9 +40,9 @@ static void add_kept_history(struct op_list *list, const struct build *build)
     for (size_t i = 0; i < build->history_count; i++) {
         const struct history_slot *slot = &pages->slots[i];
         for (size_t c = 0; c < slot->chunk_count; c++, key++) {
-            journal_key(slot->generation, (uint32_t)c, list->keys[key]);
+            history_key(slot->generation, (uint32_t)c, list->keys[key]);
             list->ops[list->count++] =
-                (struct env_op){DB_HISTORY, {list->keys[key], JOURNAL_KEY_BYTES}, pages->chunks[slot->first_chunk + c]};
+                (struct env_op){DB_HISTORY, {list->keys[key], HISTORY_KEY_BYTES}, pages->chunks[slot->first_chunk + c]};
         }
     }
 }
@@ -78,17 +78,17 @@ static enum qs_status list_ops(const struct build *build, struct op_list *list, 
 enum qs_status build_file(int fd, struct build *build, struct qs_error *err)
 {
     struct op_list list = {0};
-    uint8_t first[RECORD_BYTES];
-    uint8_t second[RECORD_BYTES];
-    struct record *record = &build->record;
+    uint8_t first[META_RECORD_BYTES];
+    uint8_t second[META_RECORD_BYTES];
+    struct meta_record *record = &build->record;
     record->history_count =
         build->rewritten_count + (build->history ? build->history_count : 0) + (build->newest != NULL);
     for (int i = 0; i < AREA_COUNT; i++)
         record->counts[i] = build->areas[i].count;
     record->txn_id = 1;
-    record_encode(record, first);
+    meta_record_encode(record, first);
     record->txn_id = 2;
-    record_encode(record, second);
+    meta_record_encode(record, second);
     enum qs_status status = list_ops(build, &list, err);
     if (!status)
         status = env_build(fd, list.ops, list.count, first, second, err);
@@ -97,23 +97,23 @@ enum qs_status build_file(int fd, struct build *build, struct qs_error *err)
     return status;
 }
 
-static enum qs_status finish_file(const struct place *place, int dir_fd, int fd, struct qs_error *err)
+static enum qs_status finish_file(const struct store_dir *dir, int dir_fd, int fd, struct qs_error *err)
 {
-    struct stat dir;
-    if (qs_os->fstat(dir_fd, &dir))
+    struct stat st;
+    if (qs_os->fstat(dir_fd, &st))
         return error_sys(err, QS_IO, errno, "the store's directory cannot be examined");
-    if (qs_os->geteuid() == 0 && dir.st_uid != 0 && qs_os->fchown(fd, dir.st_uid, dir.st_gid))
+    if (qs_os->geteuid() == 0 && st.st_uid != 0 && qs_os->fchown(fd, st.st_uid, st.st_gid))
         return error_sys(err, QS_IO, errno, "the new store cannot be given to its owner");
-    if (qs_os->fchmod(fd, place_data_mode(place)) || os_fsync(fd))
+    if (qs_os->fchmod(fd, store_dir_data_mode(dir)) || os_fsync(fd))
         return error_sys(err, QS_IO, errno, "the new store cannot be finished");
     return QS_OK;
 }
 
 static enum qs_status swap_in(int dir_fd, const char *keep_aside, struct qs_error *err)
 {
-    if (keep_aside && qs_os->linkat(dir_fd, PLACE_DATA_FILE, dir_fd, keep_aside, 0))
+    if (keep_aside && qs_os->linkat(dir_fd, STORE_DATA_FILE, dir_fd, keep_aside, 0))
         return error_sys(err, QS_IO, errno, "the former file cannot be kept as %s", keep_aside);
-    if (qs_os->renameat2(dir_fd, PLACE_TEMP_FILE, dir_fd, PLACE_DATA_FILE, 0))
+    if (qs_os->renameat2(dir_fd, STORE_TEMP_FILE, dir_fd, STORE_DATA_FILE, 0))
         return error_sys(err, QS_IO, errno, "the new store cannot be put in place");
     if (os_fsync_dir(dir_fd)) {
         enum qs_status status = error_sys(err, QS_IO, errno, "the store's directory cannot be flushed");
@@ -123,26 +123,26 @@ static enum qs_status swap_in(int dir_fd, const char *keep_aside, struct qs_erro
     return QS_OK;
 }
 
-enum qs_status build_replace(const struct place *place, struct hold *hold, struct build *build, const char *keep_aside,
-                             struct qs_error *err)
+enum qs_status build_replace(const struct store_dir *dir, struct writer *writer, struct build *build,
+                             const char *keep_aside, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    AUTO_FD int fd = os_open_at(hold->dir_fd, PLACE_TEMP_FILE, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+    AUTO_FD int fd = os_open_at(writer->dir_fd, STORE_TEMP_FILE, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
                                 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
     if (fd < 0) {
-        status = error_sys(err, QS_IO, errno, "%s cannot be created", PLACE_TEMP_FILE);
+        status = error_sys(err, QS_IO, errno, "%s cannot be created", STORE_TEMP_FILE);
     } else {
         status = build_file(fd, build, err);
         if (!status)
-            status = finish_file(place, hold->dir_fd, fd, err);
+            status = finish_file(dir, writer->dir_fd, fd, err);
         if (!status)
-            status = swap_in(hold->dir_fd, keep_aside, err);
+            status = swap_in(writer->dir_fd, keep_aside, err);
         if (status) /* gone already if only the flush after the rename failed */
-            (void)qs_os->unlinkat(hold->dir_fd, PLACE_TEMP_FILE, 0);
+            (void)qs_os->unlinkat(writer->dir_fd, STORE_TEMP_FILE, 0);
     }
     if (status) {
         error_add_advice(err, "nothing was changed: the store is as it was");
-        error_add_file(err, place->dir);
+        error_add_file(err, dir->path);
     }
     return status;
 }

@@ -13,21 +13,21 @@
 #include "writer/writer_open.h"
 
 struct build {
-    struct record record;                   /* counts, txn_id and history_count are set by build_file */
+    struct meta_record record;              /* counts, txn_id and history_count are set by build_file */
     const struct entry_list *areas;         /* AREA_COUNT of them, borrowed */
     const struct qs_history *history;       /* records to keep, borrowed; NULL: none */
     size_t history_count;                   /* how many of them, from the oldest */
-    const struct journal_chunks *rewritten; /* instead of history: these records, borrowed */
+    const struct history_chunks *rewritten; /* instead of history: these records, borrowed */
     size_t rewritten_count;
-    const struct journal_chunks *newest; /* one record more, borrowed; NULL: none */
+    const struct history_chunks *newest; /* one record more, borrowed; NULL: none */
 };
 
 /* Writes a store into the empty file at fd and flushes it. */
 enum qs_status build_file(int fd, struct build *build, struct qs_error *err) QS_MUST_USE;
 
-/* Builds under PLACE_TEMP_FILE in the held directory with the store's owner and mode, then renames it over data.mdb and
+/* Builds under STORE_TEMP_FILE in the held directory with the store's owner and mode, then renames it over data.mdb and
  * flushes the directory. keep_aside (may be NULL): a name the former file keeps, by link. */
-enum qs_status build_replace(const struct place *place, struct hold *hold, struct build *build, const char *keep_aside,
-                             struct qs_error *err) QS_MUST_USE;
+enum qs_status build_replace(const struct store_dir *dir, struct writer *writer, struct build *build,
+                             const char *keep_aside, struct qs_error *err) QS_MUST_USE;
 
 #endif

@@ -5,7 +5,6 @@
 #include "schema/schema.h"
 #include "store/env.h"
 #include "writer/history_build.h"
-#include "writer/identity.h"
 #include "writer/txn_internal.h"
 
 #include <string.h>
@@ -38,12 +37,12 @@ static void list_changes(struct qs_txn *txn)
                                                            .new_value = item->value};
         }
     }
-    uint32_t flipped = (txn->flags ^ txn->base->record.flags) & RECORD_REQUIRE_POLICY;
+    uint32_t flipped = (txn->flags ^ txn->base->record.flags) & META_RECORD_REQUIRE_POLICY;
     if (flipped)
         txn->changes[count++] = (struct qs_change){.area = QS_AREA_FLAGS,
                                                    .key = {"requirePolicy", 13},
-                                                   .old_value = truth(!(txn->flags & RECORD_REQUIRE_POLICY)),
-                                                   .new_value = truth(txn->flags & RECORD_REQUIRE_POLICY)};
+                                                   .old_value = truth(!(txn->flags & META_RECORD_REQUIRE_POLICY)),
+                                                   .new_value = truth(txn->flags & META_RECORD_REQUIRE_POLICY)};
     txn->change_count = count;
 }
 
@@ -73,8 +72,8 @@ struct qs_change qs_txn_change(const struct qs_txn *txn, size_t index)
 struct commit {
     struct qs_txn *txn;
     struct entry_list content[AREA_COUNT];
-    struct record record;
-    struct journal_chunks chunks;
+    struct meta_record record;
+    struct history_chunks chunks;
     struct env_op *ops;
     size_t op_count;
 };
@@ -83,7 +82,7 @@ static void commit_release(struct commit *c)
 {
     for (int i = 0; i < AREA_COUNT; i++)
         free(c->content[i].items);
-    journal_chunks_release(&c->chunks);
+    history_chunks_release(&c->chunks);
     free(c->ops);
 }
 
@@ -93,11 +92,11 @@ static enum qs_status check_content(const struct commit *c, struct qs_error *err
     if (settings->count > QS_SETTINGS_MAX_ENTRIES)
         return error_set(err, QS_INVALID, "the scope would have %zu settings; the limit is %u", settings->count,
                          QS_SETTINGS_MAX_ENTRIES);
-    return schema_check_leaves(settings->items, settings->count, NULL, schema_flags_of(c->txn->place.scope), err);
+    return schema_check_leaves(settings->items, settings->count, NULL, schema_flags_of(c->txn->dir.scope), err);
 }
 
 /* Up to the first change the settings are the base's, and so is what their digest begins with. */
-static void content_digest(struct commit *c)
+static void set_content_digest(struct commit *c)
 {
     const struct qs_txn *txn = c->txn;
     const struct entry_list *base = &txn->base->areas[AREA_SETTINGS];
@@ -105,31 +104,31 @@ static void content_digest(struct commit *c)
     if (txn->change_count && txn->changes[0].area == QS_AREA_SETTINGS)
         same = snapshot_find(base, txn->changes[0].key.data, txn->changes[0].key.len);
     if (same == SIZE_MAX || !txn->base->marks) /* a new key: there is one setting more, or others are gone */
-        record_content_digest(c->content, c->record.content);
+        content_digest(c->content, c->record.content);
     else
-        record_content_digest_again(c->content, txn->base->marks, same, c->record.content);
+        content_digest_again(c->content, txn->base->marks, same, c->record.content);
 }
 
 static enum qs_status make_record(struct commit *c, const struct qs_commit_options *options, struct qs_error *err)
 {
-    const struct record *base = &c->txn->base->record;
-    struct actor actor;
-    actor_now(options->program, &actor);
+    const struct meta_record *base = &c->txn->base->record;
+    struct history_identity identity;
+    history_identity_now(options->program, &identity);
     c->record = *base;
     c->record.flags = c->txn->flags;
     c->record.generation = base->generation + 1;
     c->record.txn_id = c->txn->base->meta.txn_id + 1;
-    c->record.time_s = actor.time_s;
-    c->record.time_ns = actor.time_ns;
+    c->record.time_s = identity.time_s;
+    c->record.time_ns = identity.time_ns;
     c->record.history_count = base->history_count + 1;
     for (int i = 0; i < AREA_COUNT; i++)
         c->record.counts[i] = c->content[i].count;
-    content_digest(c);
-    return journal_build(&c->record, base->newest_history, c->txn->action, &actor, options->message, c->txn->changes,
+    set_content_digest(c);
+    return history_build(&c->record, base->newest_history, c->txn->action, &identity, options->message, c->txn->changes,
                          c->txn->change_count, &c->chunks, err);
 }
 
-static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[RECORD_BYTES], struct qs_error *err)
+static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[META_RECORD_BYTES], struct qs_error *err)
 {
     static const enum store_db area_dbs[AREA_COUNT] = {DB_SETTINGS, DB_LOCKS, DB_TARGETS};
     c->ops = malloc((c->chunks.count + c->txn->change_count + 1) * sizeof *c->ops);
@@ -143,8 +142,9 @@ static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[RECORD_BYT
             c->ops[c->op_count++] =
                 (struct env_op){area_dbs[change->area - QS_AREA_SETTINGS], change->key, change->new_value};
     }
-    record_encode(&c->record, record_bytes);
-    c->ops[c->op_count++] = (struct env_op){DB_META, {RECORD_KEY, sizeof RECORD_KEY - 1}, {record_bytes, RECORD_BYTES}};
+    meta_record_encode(&c->record, record_bytes);
+    c->ops[c->op_count++] =
+        (struct env_op){DB_META, {META_RECORD_KEY, sizeof META_RECORD_KEY - 1}, {record_bytes, META_RECORD_BYTES}};
     return QS_OK;
 }
 
@@ -154,7 +154,7 @@ static enum qs_status say_what_stands(const struct commit *c, enum env_outcome o
 {
     AUTO(snapshot_release) struct qs_snapshot *now = NULL;
     unsigned long long old = c->txn->base->record.generation;
-    if (outcome != ENV_OLD && snapshot_walk(c->txn->hold.data_fd, -1, 0, NULL, NULL, &now, NULL) == QS_OK)
+    if (outcome != ENV_OLD && verified_read(c->txn->writer.data_fd, -1, 0, NULL, NULL, &now, NULL) == QS_OK)
         outcome = now->record.generation == old ? ENV_OLD : ENV_NEW;
     switch (outcome) {
     case ENV_OLD:
@@ -170,17 +170,17 @@ static enum qs_status say_what_stands(const struct commit *c, enum env_outcome o
                          old);
         break;
     }
-    error_add_file(err, c->txn->place.dir);
+    error_add_file(err, c->txn->dir.path);
     return status;
 }
 
 static enum qs_status run_commit(struct commit *c, const struct qs_commit_options *options, struct qs_error *err)
 {
-    uint8_t record_bytes[RECORD_BYTES];
+    uint8_t record_bytes[META_RECORD_BYTES];
     enum env_outcome outcome = ENV_OLD;
     enum qs_status status = QS_OK;
     for (int i = 0; i < AREA_COUNT && !status; i++)
-        status = txn_content(c->txn, (enum record_area)i, &c->content[i], err);
+        status = txn_content(c->txn, (enum store_area)i, &c->content[i], err);
     if (!status)
         status = check_content(c, err);
     if (!status)
@@ -189,7 +189,7 @@ static enum qs_status run_commit(struct commit *c, const struct qs_commit_option
         status = make_ops(c, record_bytes, err);
     if (status)
         return status;
-    status = env_commit(c->txn->env, c->txn->hold.data_fd, &c->txn->base->meta, c->ops, c->op_count, &outcome, err);
+    status = env_commit(c->txn->env, c->txn->writer.data_fd, &c->txn->base->meta, c->ops, c->op_count, &outcome, err);
     return status ? say_what_stands(c, outcome, status, err) : QS_OK;
 }
 
@@ -201,7 +201,7 @@ static enum qs_status check_generation(const struct qs_txn *txn, const struct qs
         return QS_OK;
     enum qs_status status = error_set(err, QS_CONFLICT, "the store is at generation %llu, not %llu",
                                       (unsigned long long)now, (unsigned long long)options->if_generation);
-    error_add_file(err, txn->place.dir);
+    error_add_file(err, txn->dir.path);
     error_add_advice(err, "look at what changed with qsettings log, then try again");
     return status;
 }
@@ -222,7 +222,7 @@ enum qs_status qs_txn_commit(struct qs_txn *txn, const struct qs_commit_options 
         status = qs_txn_changes(txn, &count, err);
     if (!status && count)
         status = run_commit(&c, options, err);
-    const struct record *stored = count ? &c.record : &txn->base->record;
+    const struct meta_record *stored = count ? &c.record : &txn->base->record;
     if (!status && ret_info) {
         *ret_info =
             (struct qs_commit_info){.generation = stored->generation, .changed = count > 0, .change_count = count};

@@ -1,37 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making a history record's entries out of a change list. */
+/* Making a history record's entries: who makes a change, and what it changes. */
 #include "writer/history_build.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
+#include "base/os.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
 #include <string.h>
 
-void journal_chunks_release(struct journal_chunks *chunks)
+void history_chunks_release(struct history_chunks *chunks)
 {
     free(chunks->items);
     free(chunks->keys);
     buf_release(&chunks->bytes);
-    *chunks = (struct journal_chunks){0};
+    *chunks = (struct history_chunks){0};
 }
 
-enum qs_status journal_cut(uint64_t generation, struct buf *bytes, struct journal_chunks *ret_chunks,
+enum qs_status history_cut(uint64_t generation, struct buf *bytes, struct history_chunks *ret_chunks,
                            struct qs_error *err)
 {
-    size_t count = (bytes->len + JOURNAL_CHUNK_BYTES - 1) / JOURNAL_CHUNK_BYTES;
-    struct journal_chunks chunks = {.items = calloc(count + 1, sizeof *chunks.items),
+    size_t count = (bytes->len + HISTORY_CHUNK_BYTES - 1) / HISTORY_CHUNK_BYTES;
+    struct history_chunks chunks = {.items = calloc(count + 1, sizeof *chunks.items),
                                     .keys = calloc(count + 1, sizeof *chunks.keys),
                                     .count = count};
     if (!chunks.items || !chunks.keys) {
-        journal_chunks_release(&chunks);
+        history_chunks_release(&chunks);
         return error_memory(err);
     }
     for (size_t i = 0; i < count; i++) {
-        size_t at = i * JOURNAL_CHUNK_BYTES;
-        size_t len = bytes->len - at < JOURNAL_CHUNK_BYTES ? bytes->len - at : JOURNAL_CHUNK_BYTES;
-        journal_key(generation, (uint32_t)i, chunks.keys[i]);
-        chunks.items[i] = (struct leaf){{chunks.keys[i], JOURNAL_KEY_BYTES}, {bytes->data + at, len}};
+        size_t at = i * HISTORY_CHUNK_BYTES;
+        size_t len = bytes->len - at < HISTORY_CHUNK_BYTES ? bytes->len - at : HISTORY_CHUNK_BYTES;
+        history_key(generation, (uint32_t)i, chunks.keys[i]);
+        chunks.items[i] = (struct leaf){{chunks.keys[i], HISTORY_KEY_BYTES}, {bytes->data + at, len}};
     }
     chunks.bytes = *bytes;
     *bytes = (struct buf){0};
@@ -39,9 +43,9 @@ enum qs_status journal_cut(uint64_t generation, struct buf *bytes, struct journa
     return QS_OK;
 }
 
-static struct journal_value value_of(struct qs_bytes bytes)
+static struct history_value value_of(struct qs_bytes bytes)
 {
-    return (struct journal_value){.there = bytes.data != NULL, .bytes = bytes};
+    return (struct history_value){.there = bytes.data != NULL, .bytes = bytes};
 }
 
 static enum qs_status check_message(const char *message, struct qs_error *err)
@@ -54,20 +58,21 @@ static enum qs_status check_message(const char *message, struct qs_error *err)
     return QS_OK;
 }
 
-enum qs_status journal_build(struct record *record, const uint8_t previous[QS_DIGEST_BYTES], unsigned action,
-                             const struct actor *actor, const char *message, const struct qs_change *changes,
-                             size_t change_count, struct journal_chunks *ret_chunks, struct qs_error *err)
+enum qs_status history_build(struct meta_record *record, const uint8_t previous[QS_DIGEST_BYTES], unsigned action,
+                             const struct history_identity *identity, const char *message,
+                             const struct qs_change *changes, size_t change_count, struct history_chunks *ret_chunks,
+                             struct qs_error *err)
 {
-    struct journal_record entry = {.action = action};
+    struct history_record entry = {.action = action};
     struct buf bytes = {0};
     entry.facts = (struct qs_record){.generation = record->generation,
                                      .time_s = record->time_s,
                                      .time_ns = record->time_ns,
-                                     .uid = actor->uid,
-                                     .login_uid = actor->login_uid,
-                                     .pid = actor->pid,
-                                     .user = actor->user,
-                                     .program = actor->program,
+                                     .uid = identity->uid,
+                                     .login_uid = identity->login_uid,
+                                     .pid = identity->pid,
+                                     .user = identity->user,
+                                     .program = identity->program,
                                      .message = message ? message : "",
                                      .change_count = change_count};
     memcpy(entry.facts.content, record->content, QS_DIGEST_BYTES);
@@ -77,19 +82,57 @@ enum qs_status journal_build(struct record *record, const uint8_t previous[QS_DI
     if (!status && !entry.changes)
         status = error_memory(err);
     for (size_t i = 0; i < change_count && !status; i++)
-        entry.changes[i] = (struct journal_change){.area = changes[i].area,
+        entry.changes[i] = (struct history_change){.area = changes[i].area,
                                                    .key = changes[i].key,
                                                    .old_value = value_of(changes[i].old_value),
                                                    .new_value = value_of(changes[i].new_value)};
-    for (size_t i = 0; i < change_count && !status && action == JOURNAL_PURGE; i++)
-        status = journal_purge(&entry, i, err);
+    for (size_t i = 0; i < change_count && !status && action == HISTORY_PURGE; i++)
+        status = history_record_purge(&entry, i, err);
     if (!status)
-        status = journal_encode(&entry, &bytes, err);
+        status = history_record_encode(&entry, &bytes, err);
     if (!status)
-        status = journal_cut(record->generation, &bytes, ret_chunks, err);
+        status = history_cut(record->generation, &bytes, ret_chunks, err);
     if (!status)
         memcpy(record->newest_history, entry.facts.digest, QS_DIGEST_BYTES);
     buf_release(&bytes);
     free(entry.changes);
     return status;
+}
+
+/* ---- who makes a change ---- */
+
+/* The login uid names the person behind sudo; see /proc/PID/loginuid in proc(5). */
+static uint32_t login_uid(void)
+{
+    AUTO_FD int fd = open("/proc/self/loginuid", O_RDONLY | O_CLOEXEC);
+    char text[16] = "";
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+        return UINT32_MAX;
+    return (uint32_t)strtoul(text, NULL, 10);
+}
+
+static void copy_name(char to[QS_NAME_MAX_BYTES + 1], const char *from)
+{
+    size_t len = strnlen(from, QS_NAME_MAX_BYTES);
+    if (!len || !utf8_valid(from, len, NULL)) {
+        memcpy(to, "?", 2);
+        return;
+    }
+    memcpy(to, from, len);
+    to[len] = '\0';
+}
+
+void history_identity_now(const char *program, struct history_identity *ret_identity)
+{
+    struct history_identity identity = {.uid = qs_os->geteuid(), .login_uid = login_uid(), .pid = (uint32_t)getpid()};
+    struct passwd entry, *found = NULL;
+    char buffer[4096];
+    bool named = getpwuid_r(identity.uid, &entry, buffer, sizeof buffer, &found) == 0 && found;
+    copy_name(identity.user, named ? found->pw_name : "?");
+    copy_name(identity.program, program ? program : program_invocation_short_name);
+    if (qs_os->realtime(&identity.time_s, &identity.time_ns)) {
+        identity.time_s = 0;
+        identity.time_ns = 0;
+    }
+    *ret_identity = identity;
 }

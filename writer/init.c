@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/file.h>
 
-static const char *base_name(const struct place *place)
+static const char *base_name(const struct store_dir *dir)
 {
-    return strrchr(place->dir, '/') + 1;
+    return strrchr(dir->path, '/') + 1;
 }
 
 /* ---- the require-system file ---- */
@@ -32,22 +32,22 @@ static enum qs_status set_required(int parent_fd, bool required, bool *ret_chang
 {
     *ret_changed = true;
     if (!required) {
-        if (qs_os->unlinkat(parent_fd, PLACE_REQUIRE_FILE, 0)) {
+        if (qs_os->unlinkat(parent_fd, STORE_REQUIRE_FILE, 0)) {
             *ret_changed = false;
-            return errno == ENOENT ? QS_OK : error_sys(err, QS_IO, errno, "%s cannot be removed", PLACE_REQUIRE_FILE);
+            return errno == ENOENT ? QS_OK : error_sys(err, QS_IO, errno, "%s cannot be removed", STORE_REQUIRE_FILE);
         }
         return flush_dir(parent_fd, err);
     }
-    AUTO_FD int fd = os_open_at(parent_fd, PLACE_REQUIRE_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644,
+    AUTO_FD int fd = os_open_at(parent_fd, STORE_REQUIRE_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644,
                                 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
     if (fd < 0 && errno == EEXIST) {
         *ret_changed = false;
         return QS_OK;
     }
     if (fd < 0)
-        return error_sys(err, QS_IO, errno, "%s cannot be created", PLACE_REQUIRE_FILE);
+        return error_sys(err, QS_IO, errno, "%s cannot be created", STORE_REQUIRE_FILE);
     if (qs_os->fchmod(fd, 0644) || os_fsync(fd))
-        return error_sys(err, QS_IO, errno, "%s cannot be made durable", PLACE_REQUIRE_FILE);
+        return error_sys(err, QS_IO, errno, "%s cannot be made durable", STORE_REQUIRE_FILE);
     return flush_dir(parent_fd, err);
 }
 
@@ -55,15 +55,15 @@ enum qs_status qs_store_require(struct qs_store *store, bool required, struct qs
 {
     AUTO_FD int parent_fd = -1;
     bool changed = false;
-    if (store->place.scope != QS_SCOPE_SYSTEM)
+    if (store->dir.scope != QS_SCOPE_SYSTEM)
         return error_set(err, QS_USAGE, "only the system store can be required");
-    enum qs_status status = place_open_parent(&store->place, false, &parent_fd, err);
+    enum qs_status status = store_dir_open_parent(&store->dir, false, &parent_fd, err);
     if (!status)
-        status = place_check_writable(&store->place, parent_fd, err);
+        status = store_dir_check_writable(&store->dir, parent_fd, err);
     if (!status)
         status = set_required(parent_fd, required, &changed, err);
     if (status)
-        error_add_file(err, store->place.dir);
+        error_add_file(err, store->dir.path);
     return status;
 }
 
@@ -71,7 +71,7 @@ enum qs_status qs_store_require(struct qs_store *store, bool required, struct qs
 
 static void remove_tree(int parent_fd, const char *name)
 {
-    static const char *const files[] = {PLACE_DATA_FILE, PLACE_LOCK_FILE, PLACE_TEMP_FILE};
+    static const char *const files[] = {STORE_DATA_FILE, STORE_LOCK_FILE, STORE_TEMP_FILE};
     AUTO_FD int fd = os_open_at(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_BENEATH);
     for (size_t i = 0; fd >= 0 && i < sizeof files / sizeof files[0]; i++)
         (void)qs_os->unlinkat(fd, files[i], 0);
@@ -89,30 +89,30 @@ static void remove_leftovers(int lock_fd)
         return;
     }
     for (struct dirent *entry; (entry = readdir(dir));)
-        if (strncmp(entry->d_name, PLACE_INIT_PREFIX, sizeof PLACE_INIT_PREFIX - 1) == 0)
+        if (strncmp(entry->d_name, STORE_INIT_PREFIX, sizeof STORE_INIT_PREFIX - 1) == 0)
             remove_tree(lock_fd, entry->d_name);
     (void)closedir(dir);
 }
 
 static enum qs_status first_record(const struct qs_store *store, const struct qs_init_options *options,
-                                   struct build *build, struct journal_chunks *chunks, struct qs_error *err)
+                                   struct build *build, struct history_chunks *chunks, struct qs_error *err)
 {
     static const uint8_t none[QS_DIGEST_BYTES];
-    struct actor actor;
-    actor_now(NULL, &actor);
-    build->record = (struct record){.scope = store->place.scope,
-                                    .generation = 1,
-                                    .time_s = actor.time_s,
-                                    .time_ns = actor.time_ns,
-                                    .flags = options->require_policy ? RECORD_REQUIRE_POLICY : 0};
+    struct history_identity identity;
+    history_identity_now(NULL, &identity);
+    build->record = (struct meta_record){.scope = store->dir.scope,
+                                         .generation = 1,
+                                         .time_s = identity.time_s,
+                                         .time_ns = identity.time_ns,
+                                         .flags = options->require_policy ? META_RECORD_REQUIRE_POLICY : 0};
     struct qs_change change = {.area = QS_AREA_FLAGS,
                                .key = {"requirePolicy", 13},
                                .old_value = {"false", 5},
                                .new_value = {"true", 4}};
     enum qs_status status = os_random(build->record.store_id, QS_STORE_ID_BYTES, err);
-    record_content_digest(build->areas, build->record.content);
+    content_digest(build->areas, build->record.content);
     if (!status)
-        status = journal_build(&build->record, none, JOURNAL_INIT, &actor, options->message, &change,
+        status = history_build(&build->record, none, HISTORY_INIT, &identity, options->message, &change,
                                options->require_policy ? 1 : 0, chunks, err);
     build->newest = chunks;
     return status;
@@ -123,22 +123,22 @@ static enum qs_status fill_temp(const struct qs_store *store, int temp_fd, const
 {
     const struct entry_list areas[AREA_COUNT] = {0};
     struct build build = {.areas = areas};
-    struct journal_chunks chunks = {0};
+    struct history_chunks chunks = {0};
     enum qs_status status = first_record(store, options, &build, &chunks, err);
     AUTO_FD int data_fd = -1;
     AUTO_FD int lock_fd = -1;
     if (!status) {
-        data_fd = os_open_at(temp_fd, PLACE_DATA_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
-        lock_fd = os_open_at(temp_fd, PLACE_LOCK_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
+        data_fd = os_open_at(temp_fd, STORE_DATA_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
+        lock_fd = os_open_at(temp_fd, STORE_LOCK_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
         if (data_fd < 0 || lock_fd < 0)
             status = error_sys(err, QS_IO, errno, "the new store's files cannot be created");
     }
     if (!status)
         status = build_file(data_fd, &build, err);
-    if (!status && (qs_os->fchmod(lock_fd, 0600) || qs_os->fchmod(data_fd, place_data_mode(&store->place)) ||
+    if (!status && (qs_os->fchmod(lock_fd, 0600) || qs_os->fchmod(data_fd, store_dir_data_mode(&store->dir)) ||
                     os_fsync(lock_fd) || os_fsync(data_fd)))
         status = error_sys(err, QS_IO, errno, "the new store cannot be made durable");
-    journal_chunks_release(&chunks);
+    history_chunks_release(&chunks);
     return status;
 }
 
@@ -151,14 +151,14 @@ static enum qs_status make_temp(const struct qs_store *store, int parent_fd, con
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "the new store's directory cannot be opened");
     enum qs_status status = fill_temp(store, fd, options, err);
-    if (!status && (qs_os->fchmod(fd, place_dir_mode(&store->place)) || os_fsync(fd)))
+    if (!status && (qs_os->fchmod(fd, store_dir_mode(&store->dir)) || os_fsync(fd)))
         status = error_sys(err, QS_IO, errno, "the new store's directory cannot be made durable");
     return status;
 }
 
 static enum qs_status put_in_place(const struct qs_store *store, int parent_fd, const char *temp, struct qs_error *err)
 {
-    if (qs_os->renameat2(parent_fd, temp, parent_fd, base_name(&store->place), RENAME_NOREPLACE)) {
+    if (qs_os->renameat2(parent_fd, temp, parent_fd, base_name(&store->dir), RENAME_NOREPLACE)) {
         if (errno == EEXIST || errno == ENOTEMPTY)
             return error_set(err, QS_CONFLICT, "there is a store, or something else, already");
         return error_sys(err, QS_IO, errno, "the new store cannot be put in place");
@@ -169,7 +169,7 @@ static enum qs_status put_in_place(const struct qs_store *store, int parent_fd, 
 static enum qs_status check_free(const struct qs_store *store, int parent_fd, struct qs_error *err)
 {
     struct stat st;
-    if (qs_os->fstatat(parent_fd, base_name(&store->place), &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (qs_os->fstatat(parent_fd, base_name(&store->dir), &st, AT_SYMLINK_NOFOLLOW) == 0)
         return error_set(err, QS_CONFLICT, "there is a store, or something else, already");
     return errno == ENOENT ? QS_OK : error_sys(err, QS_IO, errno, "the store's place cannot be examined");
 }
@@ -177,7 +177,7 @@ static enum qs_status check_free(const struct qs_store *store, int parent_fd, st
 static enum qs_status init_locked(const struct qs_store *store, int parent_fd, const struct qs_init_options *options,
                                   struct qs_error *err)
 {
-    char temp[sizeof PLACE_INIT_PREFIX + 16];
+    char temp[sizeof STORE_INIT_PREFIX + 16];
     uint64_t random = 0;
     bool demanded = false;
     enum qs_status status = check_free(store, parent_fd, err);
@@ -185,10 +185,10 @@ static enum qs_status init_locked(const struct qs_store *store, int parent_fd, c
         status = os_random(&random, sizeof random, err);
     if (status)
         return status;
-    (void)snprintf(temp, sizeof temp, PLACE_INIT_PREFIX "%016llx", (unsigned long long)random);
+    (void)snprintf(temp, sizeof temp, STORE_INIT_PREFIX "%016llx", (unsigned long long)random);
     status = make_temp(store, parent_fd, temp, options, err);
     /* The demand comes first: a crash in between leaves readers refused, never unconfined. */
-    if (!status && store->place.scope == QS_SCOPE_SYSTEM && !options->no_require_store)
+    if (!status && store->dir.scope == QS_SCOPE_SYSTEM && !options->no_require_store)
         status = set_required(parent_fd, true, &demanded, err);
     if (!status)
         status = put_in_place(store, parent_fd, temp, err);
@@ -196,7 +196,7 @@ static enum qs_status init_locked(const struct qs_store *store, int parent_fd, c
         remove_tree(parent_fd, temp);
         bool ignored;
         if (demanded && set_required(parent_fd, false, &ignored, NULL))
-            error_add_advice(err, "%s was left behind", PLACE_REQUIRE_FILE);
+            error_add_advice(err, "%s was left behind", STORE_REQUIRE_FILE);
         if (status != QS_CONFLICT)
             error_add_advice(err, "no store was made");
         return status;
@@ -232,9 +232,9 @@ enum qs_status qs_store_init(struct qs_store *store, const struct qs_init_option
     static const struct qs_init_options plain;
     AUTO_FD int parent_fd = -1;
     AUTO_FD int lock_fd = -1;
-    enum qs_status status = place_open_parent(&store->place, true, &parent_fd, err);
+    enum qs_status status = store_dir_open_parent(&store->dir, true, &parent_fd, err);
     if (!status)
-        status = place_check_writable(&store->place, parent_fd, err);
+        status = store_dir_check_writable(&store->dir, parent_fd, err);
     if (!status)
         status = lock_parent(parent_fd, &lock_fd, err);
     if (!status) {
@@ -242,6 +242,6 @@ enum qs_status qs_store_init(struct qs_store *store, const struct qs_init_option
         status = init_locked(store, parent_fd, options ? options : &plain, err);
     }
     if (status)
-        error_add_file(err, store->place.dir);
+        error_add_file(err, store->dir.path);
     return status;
 }

@@ -108,7 +108,7 @@ static enum qs_status held_by_other(int fd, unsigned wait_ms, struct qs_error *e
 
 static enum qs_status no_regular_file(struct qs_error *err)
 {
-    error_set(err, QS_UNTRUSTED, "%s is no regular file", PLACE_LOCK_FILE);
+    error_set(err, QS_UNTRUSTED, "%s is no regular file", STORE_LOCK_FILE);
     error_add_advice(err, "find out who put it there, then remove it: the next writer makes a new one");
     return QS_UNTRUSTED;
 }
@@ -117,22 +117,22 @@ static enum qs_status open_lock(int dir_fd, int *ret_fd, struct qs_error *err)
 {
     struct stat st;
     AUTO_FD int fd =
-        os_open_at(dir_fd, PLACE_LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+        os_open_at(dir_fd, STORE_LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
     if (fd < 0 && errno == ENOENT) /* nothing can be created in a directory that is no more */
         return error_set(err, QS_ABSENT, "the store's directory was removed");
     if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
         return no_regular_file(err);
     if (fd < 0) {
-        enum qs_status status = error_sys(err, QS_IO, errno, "%s cannot be opened", PLACE_LOCK_FILE);
-        place_advise_owner(dir_fd, err);
+        enum qs_status status = error_sys(err, QS_IO, errno, "%s cannot be opened", STORE_LOCK_FILE);
+        store_dir_advise_owner(dir_fd, err);
         return status;
     }
     if (qs_os->fstat(fd, &st))
-        return error_sys(err, QS_IO, errno, "%s cannot be examined", PLACE_LOCK_FILE);
+        return error_sys(err, QS_IO, errno, "%s cannot be examined", STORE_LOCK_FILE);
     if (!S_ISREG(st.st_mode))
         return no_regular_file(err);
     if ((st.st_mode & 07777) != 0600 && qs_os->fchmod(fd, 0600))
-        return error_sys(err, QS_IO, errno, "the mode of %s cannot be set", PLACE_LOCK_FILE);
+        return error_sys(err, QS_IO, errno, "the mode of %s cannot be set", STORE_LOCK_FILE);
     *ret_fd = steal_fd(&fd);
     return QS_OK;
 }
@@ -141,7 +141,7 @@ static enum qs_status open_lock(int dir_fd, int *ret_fd, struct qs_error *err)
 static bool still_there(int dir_fd, int fd)
 {
     struct stat ours, named;
-    return qs_os->fstat(fd, &ours) == 0 && qs_os->fstatat(dir_fd, PLACE_LOCK_FILE, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return qs_os->fstat(fd, &ours) == 0 && qs_os->fstatat(dir_fd, STORE_LOCK_FILE, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
            ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
@@ -211,12 +211,12 @@ static enum qs_status wait_for_lock(struct writer_lock *lock, int dir_fd, struct
         uint64_t now_ms = qs_os->monotonic_ms();
         int code = try_take(lock, w, now_ms);
         if (code && errno != EAGAIN && errno != EACCES)
-            return error_sys(err, QS_IO, errno, "%s cannot be locked", PLACE_LOCK_FILE);
+            return error_sys(err, QS_IO, errno, "%s cannot be locked", STORE_LOCK_FILE);
         if (!still_there(dir_fd, lock->fd)) { /* another file has the name now, and with it the lock */
             writer_lock_drop(lock);
             w->at_gate = false;
             if (w->moves++ == MOVES_MAX)
-                return error_set(err, QS_BUSY, "%s is replaced again and again", PLACE_LOCK_FILE);
+                return error_set(err, QS_BUSY, "%s is replaced again and again", STORE_LOCK_FILE);
             enum qs_status status = open_listed(lock, dir_fd, err);
             if (status)
                 return status;

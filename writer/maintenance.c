@@ -13,6 +13,7 @@
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- fsck ---- */
 
@@ -21,7 +22,7 @@ enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_
     struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
     struct qs_history *history = NULL;
-    enum qs_status status = snapshot_read(&store->place, store->wait_ms, SNAPSHOT_HISTORY | SNAPSHOT_WRITER,
+    enum qs_status status = snapshot_read(&store->dir, store->wait_ms, SNAPSHOT_HISTORY | SNAPSHOT_WRITER,
                                           history_visit, history_restart, &pages, &snapshot, err);
     if (!status)
         status = history_make(&snapshot, &pages, &history, err);
@@ -32,7 +33,7 @@ enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_
         *ret_report = (struct qs_fsck_report){
             .generation = s->record.generation,
             .txn_id = s->meta.txn_id,
-            .pages = s->pager.claims + 2 - s->free_pages,
+            .pages = s->pages.claims + 2 - s->free_pages,
             .free_pages = s->free_pages,
             .entries = s->record.counts[AREA_SETTINGS],
             .records = qs_history_count(history),
@@ -40,7 +41,7 @@ enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_
         memcpy(ret_report->digest, s->record.content, QS_DIGEST_BYTES);
     }
     if (status)
-        error_add_file(err, store->place.dir);
+        error_add_file(err, store->dir.path);
     qs_history_close(history);
     history_pages_release(&pages);
     return status;
@@ -48,12 +49,12 @@ enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_
 
 /* ---- what all rebuilding commands begin with ---- */
 
-enum qs_status care_read(int fd, struct qs_history **ret_history, struct qs_error *err)
+enum qs_status maintenance_read(int fd, struct qs_history **ret_history, struct qs_error *err)
 {
     struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
     enum qs_status status =
-        snapshot_walk(fd, -1, SNAPSHOT_WRITER | SNAPSHOT_HISTORY, history_visit, &pages, &snapshot, err);
+        verified_read(fd, -1, SNAPSHOT_WRITER | SNAPSHOT_HISTORY, history_visit, &pages, &snapshot, err);
     if (!status)
         status = history_make(&snapshot, &pages, ret_history, err);
     if (!status) {
@@ -67,17 +68,17 @@ enum qs_status care_read(int fd, struct qs_history **ret_history, struct qs_erro
     return status;
 }
 
-enum qs_status care_begin(struct qs_store *store, unsigned wait_ms, struct hold *hold, struct qs_history **ret_history,
-                          struct qs_error *err)
+enum qs_status maintenance_begin(struct qs_store *store, unsigned wait_ms, struct writer *writer,
+                                 struct qs_history **ret_history, struct qs_error *err)
 {
     struct stat st;
-    enum qs_status status = hold_take(&store->place, wait_ms, hold, err);
+    enum qs_status status = writer_open(&store->dir, wait_ms, writer, err);
     if (!status)
-        status = place_open_data(&store->place, hold->dir_fd, true, &hold->data_fd, &st, err);
+        status = store_dir_open_data(&store->dir, writer->dir_fd, true, &writer->data_fd, &st, err);
     if (!status)
-        status = care_read(hold->data_fd, ret_history, err);
+        status = maintenance_read(writer->data_fd, ret_history, err);
     if (status)
-        error_add_file(err, store->place.dir);
+        error_add_file(err, store->dir.path);
     return status;
 }
 
@@ -85,18 +86,18 @@ enum qs_status care_begin(struct qs_store *store, unsigned wait_ms, struct hold 
 
 enum qs_status qs_store_compact(struct qs_store *store, unsigned wait_ms, struct qs_error *err)
 {
-    struct hold hold = HOLD_NONE;
+    struct writer writer = WRITER_NONE;
     struct qs_history *history = NULL;
-    enum qs_status status = care_begin(store, wait_ms, &hold, &history, err);
+    enum qs_status status = maintenance_begin(store, wait_ms, &writer, &history, err);
     if (!status) {
         struct build build = {.record = history->snapshot->record,
                               .areas = history->snapshot->areas,
                               .history = history,
                               .history_count = qs_history_count(history)};
-        status = build_replace(&store->place, &hold, &build, NULL, err);
+        status = build_replace(&store->dir, &writer, &build, NULL, err);
     }
     qs_history_close(history);
-    hold_drop(&hold);
+    writer_close(&writer);
     return status;
 }
 
@@ -189,11 +190,49 @@ enum qs_status qs_store_backup(struct qs_store *store, const char *file, bool re
         return status;
     status = qs_history_check(history, err);
     if (status)
-        error_add_file(err, store->place.dir);
+        error_add_file(err, store->dir.path);
     else
         status = write_backup(dir_fd, name, replace, history, err);
     if (status)
         error_add_file(err, file);
     qs_history_close(history);
     return status;
+}
+
+/* ---- the highest generation ---- */
+
+#define SCAN_BYTES ((size_t)64 * 1024)
+
+/* A meta record carries its own hash and lies whole within one page: it is found without any tree that leads to it. A
+ * settings text cannot pass for one, for it holds no zero bytes. */
+static void scan(const uint8_t *data, size_t len, enum qs_scope scope, uint64_t *newest)
+{
+    const uint8_t *end = data + len;
+    for (const uint8_t *at = data; (size_t)(end - at) >= META_RECORD_BYTES; at++) {
+        struct meta_record record;
+        at = memmem(at, (size_t)(end - at), META_RECORD_MAGIC, META_RECORD_MAGIC_BYTES);
+        if (!at || (size_t)(end - at) < META_RECORD_BYTES)
+            return;
+        if (meta_record_decode(at, META_RECORD_BYTES, &record, NULL) == QS_OK && record.scope == scope &&
+            record.generation > *newest)
+            *newest = record.generation;
+    }
+}
+
+uint64_t highest_generation(int fd, enum qs_scope scope)
+{
+    uint8_t chunk[SCAN_BYTES + META_RECORD_BYTES];
+    uint64_t newest = 0;
+    for (off_t at = 0;; at += (off_t)SCAN_BYTES) { /* they overlap by one record */
+        off_t data = lseek(fd, at, SEEK_DATA);     /* a hole of a terabyte is soon made */
+        if (data < 0 && errno == ENXIO)
+            return newest;
+        at = data > at ? data : at;
+        ssize_t got = os_pread_full(fd, chunk, sizeof chunk, at);
+        if (got <= 0)
+            return newest; /* what cannot be read names nothing */
+        scan(chunk, (size_t)got, scope, &newest);
+        if ((size_t)got < sizeof chunk)
+            return newest;
+    }
 }

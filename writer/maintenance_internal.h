@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What fsck and the commands that rebuild a store share. */
-#ifndef WRITER_CARE_H
-#define WRITER_CARE_H
+#ifndef WRITER_MAINTENANCE_INTERNAL_H
+#define WRITER_MAINTENANCE_INTERNAL_H
 
 #include "store/history_read.h"
 #include "writer/writer_open.h"
 
 /* Reads and verifies all of an open store file that nobody writes now. Errors: as qs_history_check. */
-enum qs_status care_read(int fd, struct qs_history **ret_history, struct qs_error *err) QS_MUST_USE;
+enum qs_status maintenance_read(int fd, struct qs_history **ret_history, struct qs_error *err) QS_MUST_USE;
 
 /* Takes the lock and reads all of the store. The caller drops hold, whatever the result. */
-enum qs_status care_begin(struct qs_store *store, unsigned wait_ms, struct hold *hold, struct qs_history **ret_history,
-                          struct qs_error *err) QS_MUST_USE;
+enum qs_status maintenance_begin(struct qs_store *store, unsigned wait_ms, struct writer *writer,
+                                 struct qs_history **ret_history, struct qs_error *err) QS_MUST_USE;
 
 /* The highest generation that any whole meta record in the file names, reachable or not; 0: none is left. */
-uint64_t care_newest_named(int fd, enum qs_scope scope);
+uint64_t highest_generation(int fd, enum qs_scope scope);
 
 #endif

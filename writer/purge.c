@@ -5,7 +5,6 @@
 #include "qsettings/maintenance.h"
 #include "text/key_path.h"
 #include "writer/build.h"
-#include "writer/identity.h"
 #include "writer/maintenance_internal.h"
 
 #include <string.h>
@@ -13,7 +12,7 @@
 struct purge {
     struct qs_history *history;
     struct qs_key key;
-    struct journal_chunks *records; /* one per history record, rewritten */
+    struct history_chunks *records; /* one per history record, rewritten */
     size_t record_count;
     struct entry_list kept; /* settings without the key */
     struct qs_change *gone;
@@ -24,7 +23,7 @@ struct purge {
 static void purge_release(struct purge *p)
 {
     for (size_t i = 0; i < p->record_count; i++)
-        journal_chunks_release(&p->records[i]);
+        history_chunks_release(&p->records[i]);
     free(p->records);
     free(p->kept.items);
     free(p->gone);
@@ -34,19 +33,19 @@ static enum qs_status rewrite_record(struct purge *p, size_t index, struct qs_er
 {
     struct buf bytes = {0};
     enum qs_status status = history_load(p->history, index, err);
-    struct journal_record *record = &p->history->current;
+    struct history_record *record = &p->history->current;
     for (size_t i = 0; !status && i < record->facts.change_count; i++) {
-        const struct journal_change *change = &record->changes[i];
+        const struct history_change *change = &record->changes[i];
         if (change->area != QS_AREA_SETTINGS ||
             !key_covers(p->key.bytes, p->key.len, change->key.data, change->key.len))
             continue;
         p->found = true;
-        status = journal_purge(record, i, err);
+        status = history_record_purge(record, i, err);
     }
     if (!status)
-        status = journal_encode(record, &bytes, err);
+        status = history_record_encode(record, &bytes, err);
     if (!status)
-        status = journal_cut(record->facts.generation, &bytes, &p->records[p->record_count], err);
+        status = history_cut(record->facts.generation, &bytes, &p->records[p->record_count], err);
     if (!status)
         p->record_count++;
     buf_release(&bytes);
@@ -73,45 +72,45 @@ static enum qs_status split_settings(struct purge *p, struct qs_error *err)
     return QS_OK;
 }
 
-static enum qs_status build_purged(struct qs_store *store, struct hold *hold, struct purge *p, const char *message,
+static enum qs_status build_purged(struct qs_store *store, struct writer *writer, struct purge *p, const char *message,
                                    struct qs_commit_info *ret_info, struct qs_error *err)
 {
     const struct qs_snapshot *base = p->history->snapshot;
     const struct entry_list areas[AREA_COUNT] = {p->kept, base->areas[AREA_LOCKS], base->areas[AREA_TARGETS]};
-    struct journal_chunks newest = {0};
-    struct actor actor;
-    actor_now(NULL, &actor);
+    struct history_chunks newest = {0};
+    struct history_identity identity;
+    history_identity_now(NULL, &identity);
     struct build build = {.record = base->record,
                           .areas = areas,
                           .rewritten = p->records,
                           .rewritten_count = p->record_count,
                           .newest = &newest};
     build.record.generation++;
-    build.record.time_s = actor.time_s;
-    build.record.time_ns = actor.time_ns;
-    record_content_digest(areas, build.record.content);
-    enum qs_status status = journal_build(&build.record, base->record.newest_history, JOURNAL_PURGE, &actor, message,
+    build.record.time_s = identity.time_s;
+    build.record.time_ns = identity.time_ns;
+    content_digest(areas, build.record.content);
+    enum qs_status status = history_build(&build.record, base->record.newest_history, HISTORY_PURGE, &identity, message,
                                           p->gone, p->gone_count, &newest, err);
     if (!status)
-        status = build_replace(&store->place, hold, &build, NULL, err);
+        status = build_replace(&store->dir, writer, &build, NULL, err);
     if (!status && ret_info) {
         *ret_info = (struct qs_commit_info){.generation = build.record.generation,
                                             .changed = true,
                                             .change_count = p->gone_count};
         memcpy(ret_info->digest, build.record.content, QS_DIGEST_BYTES);
     }
-    journal_chunks_release(&newest);
+    history_chunks_release(&newest);
     return status;
 }
 
 enum qs_status qs_store_purge(struct qs_store *store, const char *key, const char *message, unsigned wait_ms,
                               struct qs_commit_info *ret_info, struct qs_error *err)
 {
-    struct hold hold = HOLD_NONE;
+    struct writer writer = WRITER_NONE;
     struct purge p = {0};
     enum qs_status status = qs_key_parse(key, &p.key, err);
     if (!status)
-        status = care_begin(store, wait_ms, &hold, &p.history, err);
+        status = maintenance_begin(store, wait_ms, &writer, &p.history, err);
     if (!status) {
         p.records = calloc(qs_history_count(p.history) + 1, sizeof *p.records);
         if (!p.records)
@@ -126,9 +125,9 @@ enum qs_status qs_store_purge(struct qs_store *store, const char *key, const cha
         error_add_path(err, key);
     }
     if (!status)
-        status = build_purged(store, &hold, &p, message, ret_info, err);
+        status = build_purged(store, &writer, &p, message, ret_info, err);
     purge_release(&p);
     qs_history_close(p.history);
-    hold_drop(&hold);
+    writer_close(&writer);
     return status;
 }

@@ -8,7 +8,6 @@
 #include "base/os.h"
 #include "qsettings/maintenance.h"
 #include "writer/build.h"
-#include "writer/identity.h"
 #include "writer/maintenance_internal.h"
 
 #include <errno.h>
@@ -29,11 +28,11 @@ static void salvage_history(int fd, struct qs_snapshot *snapshot, struct candida
     if (!history)
         return;
     history->snapshot = snapshot;
-    if (pager_renew_claims(&snapshot->pager, fd, NULL) == QS_OK &&
-        tree_walk(&snapshot->pager, &snapshot->dbs[DB_HISTORY], TREE_CLAIM, history_visit, &history->pages, NULL))
+    if (page_cache_renew_claims(&snapshot->pages, fd, NULL) == QS_OK &&
+        tree_walk(&snapshot->pages, &snapshot->dbs[DB_HISTORY], TREE_CLAIM, history_visit, &history->pages, NULL))
         errno = 0; /* what was visited before the fault is there */
-    snapshot->pager.fd = -1;
-    pager_drop_claims(&snapshot->pager);
+    snapshot->pages.fd = -1;
+    page_cache_drop_claims(&snapshot->pages);
     uint8_t previous[QS_DIGEST_BYTES] = {0};
     size_t good = 0;
     for (; good < history->pages.slot_count; good++) {
@@ -56,7 +55,7 @@ static void find_candidate(int fd, enum qs_scope scope, struct candidate *c, uin
     uint64_t newest_txn = 0;
     for (int slot = 0; slot < 2; slot++) {
         struct qs_snapshot *s = NULL;
-        if (snapshot_walk(fd, slot, 0, NULL, NULL, &s, NULL))
+        if (verified_read(fd, slot, 0, NULL, NULL, &s, NULL))
             continue;
         if (s->meta.txn_id > newest_txn)
             newest_txn = s->meta.txn_id;
@@ -76,7 +75,7 @@ static void find_candidate(int fd, enum qs_scope scope, struct candidate *c, uin
     if (os_pread_full(fd, other, sizeof other, (off_t)slot * best->meta.page_size) != (ssize_t)sizeof other ||
         meta_decode(other, slot, &meta, NULL) || meta.txn_id > best->meta.txn_id)
         *known = best->record.generation + 1;
-    uint64_t named = care_newest_named(fd, scope);
+    uint64_t named = highest_generation(fd, scope);
     if (named > *known)
         *known = named;
     salvage_history(fd, best, c);
@@ -94,17 +93,17 @@ static void name_aside(char *name, size_t size)
     char when[32] = "unknown";
     if (gmtime_r(&t, &tm))
         (void)strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &tm);
-    (void)snprintf(name, size, "%s.damaged-%s-%09u", PLACE_DATA_FILE, when, ns);
+    (void)snprintf(name, size, "%s.damaged-%s-%09u", STORE_DATA_FILE, when, ns);
 }
 
-static enum qs_status build_repaired(struct qs_store *store, struct hold *hold, const struct candidate *c,
+static enum qs_status build_repaired(struct qs_store *store, struct writer *writer, const struct candidate *c,
                                      struct qs_repair_report *report, struct qs_error *err)
 {
-    struct journal_chunks newest = {0};
-    struct actor actor;
+    struct history_chunks newest = {0};
+    struct history_identity identity;
     char message[80];
     const struct qs_snapshot *content = c->history->snapshot;
-    actor_now(NULL, &actor);
+    history_identity_now(NULL, &identity);
     (void)snprintf(message, sizeof message, "repaired: back to generation %llu",
                    (unsigned long long)content->record.generation);
     struct build build = {.record = content->record,
@@ -113,29 +112,29 @@ static enum qs_status build_repaired(struct qs_store *store, struct hold *hold, 
                           .history_count = c->records,
                           .newest = &newest};
     build.record.generation = report->newest_known + 1;
-    build.record.time_s = actor.time_s;
-    build.record.time_ns = actor.time_ns;
+    build.record.time_s = identity.time_s;
+    build.record.time_ns = identity.time_ns;
     name_aside(report->kept_aside, sizeof report->kept_aside);
     enum qs_status status =
-        journal_build(&build.record, c->last_digest, JOURNAL_REPAIR, &actor, message, NULL, 0, &newest, err);
+        history_build(&build.record, c->last_digest, HISTORY_REPAIR, &identity, message, NULL, 0, &newest, err);
     if (!status)
-        status = build_replace(&store->place, hold, &build, report->kept_aside, err);
+        status = build_replace(&store->dir, writer, &build, report->kept_aside, err);
     if (!status)
         report->new_generation = build.record.generation;
-    journal_chunks_release(&newest);
+    history_chunks_release(&newest);
     return status;
 }
 
-static enum qs_status repair_damaged(struct qs_store *store, struct hold *hold, bool apply,
+static enum qs_status repair_damaged(struct qs_store *store, struct writer *writer, bool apply,
                                      struct qs_repair_report *report, struct qs_error *err)
 {
     struct candidate c = {0};
     enum qs_status status = QS_OK;
-    if (hold->data_fd >= 0)
-        find_candidate(hold->data_fd, store->place.scope, &c, &report->newest_known);
+    if (writer->data_fd >= 0)
+        find_candidate(writer->data_fd, store->dir.scope, &c, &report->newest_known);
     if (!c.history) {
         status = error_set(err, QS_DAMAGED, "no generation of the store verifies (%s)", report->damage.message);
-        error_add_advice(err, "restore a backup with: qsettings --%s restore FILE", qs_scope_name(store->place.scope));
+        error_add_advice(err, "restore a backup with: qsettings --%s restore FILE", qs_scope_name(store->dir.scope));
         return status;
     }
     report->generation = c.history->snapshot->record.generation;
@@ -143,7 +142,7 @@ static enum qs_status repair_damaged(struct qs_store *store, struct hold *hold, 
     uint64_t expected = c.history->snapshot->record.history_count;
     report->lost_records = expected > c.records ? expected - c.records : 0;
     if (apply)
-        status = build_repaired(store, hold, &c, report, err);
+        status = build_repaired(store, writer, &c, report, err);
     qs_history_close(c.history);
     return status;
 }
@@ -151,19 +150,19 @@ static enum qs_status repair_damaged(struct qs_store *store, struct hold *hold, 
 enum qs_status qs_store_repair(struct qs_store *store, bool apply, unsigned wait_ms,
                                struct qs_repair_report *ret_report, struct qs_error *err)
 {
-    struct hold hold = HOLD_NONE;
+    struct writer writer = WRITER_NONE;
     struct stat st;
     struct qs_history *history = NULL;
     struct qs_repair_report report = {0};
     struct qs_error fault = {0};
-    enum qs_status status = hold_take(&store->place, wait_ms, &hold, err);
+    enum qs_status status = writer_open(&store->dir, wait_ms, &writer, err);
     if (!status) {
-        status = place_open_data(&store->place, hold.dir_fd, true, &hold.data_fd, &st, &fault);
+        status = store_dir_open_data(&store->dir, writer.dir_fd, true, &writer.data_fd, &st, &fault);
         if (!status)
-            status = care_read(hold.data_fd, &history, &fault);
+            status = maintenance_read(writer.data_fd, &history, &fault);
         if (status == QS_DAMAGED) {
             report.damage = fault;
-            status = repair_damaged(store, &hold, apply, &report, err);
+            status = repair_damaged(store, &writer, apply, &report, err);
         } else if (status && err) {
             *err = fault;
         } else if (!status) {
@@ -174,10 +173,10 @@ enum qs_status qs_store_repair(struct qs_store *store, bool apply, unsigned wait
         }
     }
     if (status)
-        error_add_file(err, store->place.dir);
+        error_add_file(err, store->dir.path);
     if (!status)
         *ret_report = report;
     qs_history_close(history);
-    hold_drop(&hold);
+    writer_close(&writer);
     return status;
 }

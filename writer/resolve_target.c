@@ -187,8 +187,8 @@ static enum qs_status step_through(struct walk *walk, const struct step *step, s
 }
 
 /* The last name: done (*ret_done), or one link further. */
-static enum qs_status step_last(struct walk *walk, const struct step *step, struct link_target *target, bool *ret_done,
-                                struct qs_error *err)
+static enum qs_status step_last(struct walk *walk, const struct step *step, struct resolved_target *target,
+                                bool *ret_done, struct qs_error *err)
 {
     if (step->slash || !strcmp(step->name, ".") || !strcmp(step->name, ".."))
         return error_set(err, QS_INVALID, "it names a directory");
@@ -210,7 +210,7 @@ static enum qs_status step_last(struct walk *walk, const struct step *step, stru
     return QS_OK;
 }
 
-static enum qs_status walk_all(struct walk *walk, struct link_target *target, struct qs_error *err)
+static enum qs_status walk_all(struct walk *walk, struct resolved_target *target, struct qs_error *err)
 {
     enum qs_status status = start(walk, err);
     bool done = false;
@@ -226,7 +226,8 @@ static enum qs_status walk_all(struct walk *walk, struct link_target *target, st
     return status;
 }
 
-enum qs_status link_resolve(const char *file, unsigned flags, struct link_target *ret_target, struct qs_error *err)
+enum qs_status resolve_target(const char *file, unsigned flags, struct resolved_target *ret_target,
+                              struct qs_error *err)
 {
     if (!file || !*file)
         return error_set(err, QS_USAGE, "no file name given");
@@ -234,10 +235,10 @@ enum qs_status link_resolve(const char *file, unsigned flags, struct link_target
     if (len > QS_PATH_MAX_BYTES)
         return error_set(err, QS_INVALID, "a file name of %zu bytes is longer than %u", len, QS_PATH_MAX_BYTES);
     struct walk walk = {.dir_fd = -1, .uid = qs_os->geteuid()};
-    walk.strict = walk.uid == 0 && !(flags & LINK_FOREIGN);
+    walk.strict = walk.uid == 0 && !(flags & RESOLVE_FOREIGN);
     memcpy(walk.pending, file, len + 1);
     walk.at = walk.pending;
-    struct link_target target = {.dir_fd = -1};
+    struct resolved_target target = {.dir_fd = -1};
     enum qs_status status = walk_all(&walk, &target, err);
     cleanup_fd(&walk.dir_fd);
     if (status == QS_OK)
@@ -247,7 +248,7 @@ enum qs_status link_resolve(const char *file, unsigned flags, struct link_target
     return status;
 }
 
-void link_release(struct link_target *target)
+void resolved_target_release(struct resolved_target *target)
 {
     cleanup_fd(&target->dir_fd);
     target->dir_fd = -1;

@@ -8,8 +8,8 @@
  *        current -> releases/7              a link is read through its own descriptor and its text put before the rest
  *        settings.json -> ../shared/s.json  likewise at the end; dir_fd = .../shared, name = "s.json"
  */
-#ifndef WRITER_LINK_H
-#define WRITER_LINK_H
+#ifndef WRITER_RESOLVE_TARGET_H
+#define WRITER_RESOLVE_TARGET_H
 
 #include "qsettings/limits.h"
 #include "qsettings/status.h"
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-struct link_target {
+struct resolved_target {
     int dir_fd;              /* O_PATH; only for looking names up */
     char name[NAME_MAX + 1]; /* no link when it was looked up, and never "." or ".." */
     bool exists;
@@ -27,8 +27,8 @@ struct link_target {
     unsigned hops;
 };
 
-enum link_flags {
-    LINK_FOREIGN = 1 << 0, /* let root walk through other users' directories */
+enum resolve_flags {
+    RESOLVE_FOREIGN = 1 << 0, /* let root walk through other users' directories */
 };
 
 /*
@@ -39,14 +39,15 @@ enum link_flags {
  * (proc(5)). For root each directory in which a name is looked up must be root's, and not writable by others unless
  * sticky: whoever can place a link on the way could else choose the file that root writes.
  *
- * Ownership: release with link_release. Errors: QS_NOT_FOUND (a directory does not exist), QS_INVALID (names a
- * directory; more than QS_LINK_HOPS_MAX links, a loop as well; a name or path too long; a link of /proc that has no
+ * Ownership: release with resolved_target_release. Errors: QS_NOT_FOUND (a directory does not exist), QS_INVALID (names
+ * a directory; more than QS_LINK_HOPS_MAX links, a loop as well; a name or path too long; a link of /proc that has no
  * path), QS_UNTRUSTED (not permitted, or the rules above), QS_USAGE (empty), QS_IO. Cost: one system call for each
  * directory on the way, one more for root.
  */
-enum qs_status link_resolve(const char *file, unsigned flags, struct link_target *ret_target,
-                            struct qs_error *err) QS_MUST_USE;
+enum qs_status resolve_target(const char *file, unsigned flags, struct resolved_target *ret_target,
+                              struct qs_error *err) QS_MUST_USE;
 
-void link_release(struct link_target *target); /* for AUTO(link_release); needs dir_fd -1 or open */
+void resolved_target_release(
+    struct resolved_target *target); /* for AUTO(resolved_target_release); needs dir_fd -1 or open */
 
 #endif

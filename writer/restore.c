@@ -6,7 +6,6 @@
 #include "qsettings/maintenance.h"
 #include "text/key_path.h"
 #include "writer/build.h"
-#include "writer/identity.h"
 #include "writer/maintenance_internal.h"
 
 #include <errno.h>
@@ -57,8 +56,8 @@ static enum qs_status diff_contents(const struct qs_snapshot *from, const struct
         return error_memory(err);
     for (int area = 0; area < AREA_COUNT; area++)
         diff_area(area, &from->areas[area], &to->areas[area], changes, &count);
-    bool was = from->record.flags & RECORD_REQUIRE_POLICY;
-    bool is = to->record.flags & RECORD_REQUIRE_POLICY;
+    bool was = from->record.flags & META_RECORD_REQUIRE_POLICY;
+    bool is = to->record.flags & META_RECORD_REQUIRE_POLICY;
     if (was != is)
         changes[count++] = (struct qs_change){.area = QS_AREA_FLAGS,
                                               .key = {"requirePolicy", 13},
@@ -85,59 +84,60 @@ static const struct qs_history *history_to_keep(const struct restore *r)
     return longer ? r->present : r->backup;
 }
 
-static enum qs_status build_restored(struct qs_store *store, struct hold *hold, struct restore *r,
+static enum qs_status build_restored(struct qs_store *store, struct writer *writer, struct restore *r,
                                      struct qs_commit_info *ret_info, struct qs_error *err)
 {
     const struct qs_history *keep = history_to_keep(r);
     AUTO_FREE struct qs_change *changes = NULL;
     size_t change_count = 0;
     char message[80];
-    struct actor actor;
-    struct journal_chunks newest = {0};
+    struct history_identity identity;
+    struct history_chunks newest = {0};
     struct build build = {.areas = r->backup->snapshot->areas,
                           .history = keep,
                           .history_count = qs_history_count(keep),
                           .newest = &newest,
                           .record = keep->snapshot->record};
     enum qs_status status = diff_contents(keep->snapshot, r->backup->snapshot, &changes, &change_count, err);
-    actor_now(NULL, &actor);
+    history_identity_now(NULL, &identity);
     (void)snprintf(message, sizeof message, "restored from a backup of generation %llu",
                    (unsigned long long)r->backup->snapshot->record.generation);
     build.record.generation = r->known + 1;
-    build.record.time_s = actor.time_s;
-    build.record.time_ns = actor.time_ns;
+    build.record.time_s = identity.time_s;
+    build.record.time_ns = identity.time_ns;
     build.record.flags = r->backup->snapshot->record.flags;
-    record_content_digest(build.areas, build.record.content);
+    content_digest(build.areas, build.record.content);
     if (!status)
-        status = journal_build(&build.record, keep->snapshot->record.newest_history, JOURNAL_RESTORE, &actor, message,
-                               changes, change_count, &newest, err);
+        status = history_build(&build.record, keep->snapshot->record.newest_history, HISTORY_RESTORE, &identity,
+                               message, changes, change_count, &newest, err);
     if (!status)
-        status = build_replace(&store->place, hold, &build, NULL, err);
+        status = build_replace(&store->dir, writer, &build, NULL, err);
     if (!status && ret_info) {
         *ret_info = (struct qs_commit_info){.generation = build.record.generation,
                                             .changed = true,
                                             .change_count = change_count};
         memcpy(ret_info->digest, build.record.content, QS_DIGEST_BYTES);
     }
-    journal_chunks_release(&newest);
+    history_chunks_release(&newest);
     return status;
 }
 
-static enum qs_status read_present(struct qs_store *store, struct hold *hold, struct restore *r, struct qs_error *err)
+static enum qs_status read_present(struct qs_store *store, struct writer *writer, struct restore *r,
+                                   struct qs_error *err)
 {
     struct stat st;
     struct qs_error damage = {0}; /* is what restore is for, not a failure of it */
-    enum qs_status status = place_open_data(&store->place, hold->dir_fd, true, &hold->data_fd, &st, &damage);
+    enum qs_status status = store_dir_open_data(&store->dir, writer->dir_fd, true, &writer->data_fd, &st, &damage);
     if (!status)
-        status = care_read(hold->data_fd, &r->present, &damage);
+        status = maintenance_read(writer->data_fd, &r->present, &damage);
     if (!status)
         r->known = r->present->snapshot->record.generation;
     if (status && status != QS_DAMAGED && err)
         *err = damage;
     if (status != QS_DAMAGED)
         return status;
-    if (hold->data_fd >= 0)
-        r->known = care_newest_named(hold->data_fd, store->place.scope) + 1; /* its record may be what was damaged */
+    if (writer->data_fd >= 0)
+        r->known = highest_generation(writer->data_fd, store->dir.scope) + 1; /* its record may be what was damaged */
     return QS_OK;
 }
 
@@ -166,26 +166,26 @@ static enum qs_status read_backup(const char *file, struct restore *r, struct qs
 enum qs_status qs_store_restore(struct qs_store *store, const char *file, unsigned wait_ms,
                                 struct qs_commit_info *ret_info, struct qs_error *err)
 {
-    struct hold hold = HOLD_NONE;
+    struct writer writer = WRITER_NONE;
     struct restore r = {0};
     enum qs_status status = read_backup(file, &r, err);
-    if (!status && r.backup->snapshot->record.scope != store->place.scope) {
+    if (!status && r.backup->snapshot->record.scope != store->dir.scope) {
         status = error_set(err, QS_INVALID, "the backup is of scope %s, not %s",
-                           qs_scope_name(r.backup->snapshot->record.scope), qs_scope_name(store->place.scope));
+                           qs_scope_name(r.backup->snapshot->record.scope), qs_scope_name(store->dir.scope));
         error_add_file(err, file);
     }
     if (!status)
-        status = hold_take(&store->place, wait_ms, &hold, err);
+        status = writer_open(&store->dir, wait_ms, &writer, err);
     if (!status)
-        status = read_present(store, &hold, &r, err);
+        status = read_present(store, &writer, &r, err);
     if (!status && r.backup->snapshot->record.generation > r.known)
         r.known = r.backup->snapshot->record.generation;
     if (!status)
-        status = build_restored(store, &hold, &r, ret_info, err);
+        status = build_restored(store, &writer, &r, ret_info, err);
     if (status)
-        error_add_file(err, store->place.dir);
+        error_add_file(err, store->dir.path);
     qs_history_close(r.present);
     qs_history_close(r.backup);
-    hold_drop(&hold);
+    writer_close(&writer);
     return status;
 }

@@ -7,6 +7,8 @@
 #include "schema/schema.h"
 #include "store/env.h"
 
+#include "qsettings/history.h"
+#include "store/history_read.h"
 #include <errno.h>
 #include <string.h>
 
@@ -17,22 +19,22 @@ enum qs_status qs_txn_begin(struct qs_store *store, unsigned wait_ms, struct qs_
     struct qs_txn *txn = calloc(1, sizeof *txn);
     if (!txn)
         return error_memory(err);
-    txn->hold = HOLD_NONE;
+    txn->writer = WRITER_NONE;
     txn->owner = getpid();
-    txn->action = JOURNAL_SET;
+    txn->action = HISTORY_SET;
     if (!store->env)
         store->env = env_cache_new();
     txn->env = env_cache_ref(store->env);
-    txn->place = store->place;
-    txn->place.dir = strdup(store->place.dir);
-    txn->place.home = store->place.home ? strdup(store->place.home) : NULL;
-    enum qs_status status = txn->place.dir ? QS_OK : error_memory(err);
+    txn->dir = store->dir;
+    txn->dir.path = strdup(store->dir.path);
+    txn->dir.home = store->dir.home ? strdup(store->dir.home) : NULL;
+    enum qs_status status = txn->dir.path ? QS_OK : error_memory(err);
     if (!status)
-        status = hold_take(&txn->place, wait_ms, &txn->hold, err);
+        status = writer_open(&txn->dir, wait_ms, &txn->writer, err);
     if (!status)
-        status = hold_read(&txn->place, &txn->hold, &txn->base, err);
+        status = writer_read(&txn->dir, &txn->writer, &txn->base, err);
     if (status) {
-        hold_drop(&txn->hold);
+        writer_close(&txn->writer);
         qs_txn_free(txn);
         return status;
     }
@@ -47,7 +49,8 @@ void qs_txn_abort(struct qs_txn *txn)
     if (!txn || !txn->open)
         return;
     txn->open = false;
-    hold_drop(&txn->hold); /* in a forked child the lock's copy is closed already, and dropping it touches nothing */
+    writer_close(
+        &txn->writer); /* in a forked child the lock's copy is closed already, and dropping it touches nothing */
 }
 
 void qs_txn_free(struct qs_txn *txn)
@@ -59,7 +62,7 @@ void qs_txn_free(struct qs_txn *txn)
     for (int i = 0; i < AREA_COUNT; i++)
         overlay_release(&txn->areas[i]);
     qs_snapshot_unref(txn->base);
-    place_release(&txn->place);
+    store_dir_release(&txn->dir);
     env_cache_unref(txn->env);
     free(txn->changes);
     free(txn);
@@ -92,7 +95,7 @@ static struct overlay overlay_range(const struct overlay *overlay, const struct 
     return (struct overlay){.items = overlay->items + first, .count = end - first};
 }
 
-static enum qs_status content_range(const struct qs_txn *txn, enum record_area area, const struct qs_key *prefix,
+static enum qs_status content_range(const struct qs_txn *txn, enum store_area area, const struct qs_key *prefix,
                                     struct entry_list *ret_list, struct qs_error *err)
 {
     size_t first = 0;
@@ -104,13 +107,13 @@ static enum qs_status content_range(const struct qs_txn *txn, enum record_area a
     return overlay_merge(&changes, &part, ret_list, err);
 }
 
-enum qs_status txn_content(const struct qs_txn *txn, enum record_area area, struct entry_list *ret_list,
+enum qs_status txn_content(const struct qs_txn *txn, enum store_area area, struct entry_list *ret_list,
                            struct qs_error *err)
 {
     return content_range(txn, area, NULL, ret_list, err);
 }
 
-static struct qs_bytes value_now(const struct qs_txn *txn, enum record_area area, struct qs_bytes key)
+static struct qs_bytes value_now(const struct qs_txn *txn, enum store_area area, struct qs_bytes key)
 {
     return overlay_value(&txn->areas[area], &txn->base->areas[area], key);
 }
@@ -130,7 +133,7 @@ enum qs_status qs_txn_get(struct qs_txn *txn, const char *key, char **ret_text, 
         error_add_path(err, key);
     }
     if (!status)
-        status = leaves_to_value(list.items, list.count, &parsed, &value, err);
+        status = unflatten_leaves(list.items, list.count, &parsed, &value, err);
     if (!status)
         status = value_encode_text(value, ret_text, ret_len, err);
     free(list.items);
@@ -140,7 +143,7 @@ enum qs_status qs_txn_get(struct qs_txn *txn, const char *key, char **ret_text, 
 /* ---- changes ---- */
 
 /* Removes all of an area at and below key (root or NULL: all). */
-static enum qs_status remove_subtree(struct qs_txn *txn, enum record_area area, const struct qs_key *key,
+static enum qs_status remove_subtree(struct qs_txn *txn, enum store_area area, const struct qs_key *key,
                                      struct qs_error *err)
 {
     size_t first = 0;
@@ -212,9 +215,9 @@ static enum qs_status merge_leaves(struct qs_txn *txn, const struct leaves *leav
 static enum qs_status put_value(struct qs_txn *txn, const struct qs_key *key, const json_t *value, struct qs_error *err)
 {
     struct leaves leaves = {0};
-    enum qs_status status = schema_check_value(key, value, schema_flags_of(txn->place.scope), err);
+    enum qs_status status = schema_check_value(key, value, schema_flags_of(txn->dir.scope), err);
     if (!status)
-        status = leaves_from_value(value, key, NULL, &leaves, err);
+        status = flatten_value(value, key, NULL, &leaves, err);
     if (!status)
         status = remove_subtree(txn, AREA_SETTINGS, key, err);
     for (size_t i = 0; i < leaves.count && !status; i++)
@@ -249,7 +252,7 @@ enum qs_status qs_txn_unset(struct qs_txn *txn, const char *key, struct qs_error
     if (!status)
         status = content_range(txn, AREA_SETTINGS, &parsed, &list, err);
     if (!status && list.count == 0)
-        status = error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(txn->place.scope));
+        status = error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(txn->dir.scope));
     if (!status)
         status = remove_subtree(txn, AREA_SETTINGS, &parsed, err);
     free(list.items);
@@ -264,14 +267,14 @@ enum qs_status qs_txn_apply(struct qs_txn *txn, const char *file_name, const cha
     struct leaves leaves = {0};
     AUTO(doc_release) struct doc *doc = NULL;
     enum doc_format as = format == QS_FORMAT_YAML ? DOC_YAML : DOC_JSON;
-    unsigned flags = schema_flags_of(txn->place.scope) | (replace ? 0 : SCHEMA_PARTIAL);
+    unsigned flags = schema_flags_of(txn->dir.scope) | (replace ? 0 : SCHEMA_PARTIAL);
     enum qs_status status = txn_check_open(txn, err);
     if (!status)
         status = doc_parse(file_name, text, len, format == QS_FORMAT_AUTO ? doc_format_of(file_name) : as, &doc, err);
     if (!status)
         status = schema_check_document(doc_root(doc), doc, flags, err);
     if (!status)
-        status = leaves_from_value(doc_root(doc), NULL, doc, &leaves, err);
+        status = flatten_value(doc_root(doc), NULL, doc, &leaves, err);
     if (!status && replace)
         status = remove_subtree(txn, AREA_SETTINGS, NULL, err);
     if (!status)
@@ -282,7 +285,7 @@ enum qs_status qs_txn_apply(struct qs_txn *txn, const char *file_name, const cha
 
 enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content, struct qs_error *err)
 {
-    static const enum record_area areas[] = {AREA_SETTINGS, AREA_LOCKS};
+    static const enum store_area areas[] = {AREA_SETTINGS, AREA_LOCKS};
     enum qs_status status = QS_OK;
     for (size_t a = 0; a < sizeof areas / sizeof areas[0] && !status; a++) {
         const struct entry_list *list = &content->areas[areas[a]];
@@ -292,5 +295,79 @@ enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content,
     }
     if (!status)
         txn->flags = content->record.flags;
+    return status;
+}
+
+/* ---- locks, flags, publish targets ---- */
+
+static const struct qs_bytes LOCK_VALUE = {"true", 4};
+
+enum qs_status qs_txn_lock(struct qs_txn *txn, const char *key, struct qs_error *err)
+{
+    struct qs_key parsed;
+    enum qs_status status = txn_check_open(txn, err);
+    if (!status)
+        status = qs_key_parse(key, &parsed, err);
+    if (!status)
+        status = overlay_put(&txn->areas[AREA_LOCKS], (struct qs_bytes){parsed.bytes, parsed.len}, LOCK_VALUE, err);
+    return status;
+}
+
+enum qs_status qs_txn_unlock(struct qs_txn *txn, const char *key, struct qs_error *err)
+{
+    struct qs_key parsed;
+    enum qs_status status = txn_check_open(txn, err);
+    if (!status)
+        status = qs_key_parse(key, &parsed, err);
+    if (status)
+        return status;
+    struct qs_bytes bytes = {parsed.bytes, parsed.len};
+    if (!overlay_value(&txn->areas[AREA_LOCKS], &txn->base->areas[AREA_LOCKS], bytes).data) {
+        status = error_set(err, QS_NOT_FOUND, "scope %s holds no lock on this key", qs_scope_name(txn->dir.scope));
+        error_add_path(err, key);
+        return status;
+    }
+    return overlay_put(&txn->areas[AREA_LOCKS], bytes, (struct qs_bytes){NULL, 0}, err);
+}
+
+enum qs_status qs_txn_require_policy(struct qs_txn *txn, bool required, struct qs_error *err)
+{
+    enum qs_status status = txn_check_open(txn, err);
+    if (!status)
+        txn->flags = required ? txn->flags | META_RECORD_REQUIRE_POLICY : txn->flags & ~META_RECORD_REQUIRE_POLICY;
+    return status;
+}
+
+enum qs_status txn_put_target(struct qs_txn *txn, struct qs_bytes key, struct qs_bytes value, struct qs_error *err)
+{
+    enum qs_status status = txn_check_open(txn, err);
+    if (!status && (key.len == 0 || key.len > QS_KEY_MAX_BYTES))
+        status = error_set(err, QS_INVALID, "a target's name has 1 to %u bytes", QS_KEY_MAX_BYTES);
+    return status ? status : overlay_put(&txn->areas[AREA_TARGETS], key, value, err);
+}
+
+/* ---- an older generation ---- */
+
+enum qs_status qs_txn_rollback(struct qs_txn *txn, uint64_t generation, struct qs_error *err)
+{
+    struct history_pages pages = {0};
+    struct qs_history *history = NULL;
+    AUTO(snapshot_release) struct qs_snapshot *present = NULL;
+    AUTO(snapshot_release) struct qs_snapshot *content = NULL;
+    enum qs_status status = txn_check_open(txn, err);
+    if (!status)
+        status = verified_read(txn->writer.data_fd, -1, SNAPSHOT_HISTORY, history_visit, &pages, &present, err);
+    if (!status)
+        status = history_make(&present, &pages, &history, err);
+    if (!status)
+        status = qs_history_at(history, generation, &content, err);
+    if (!status)
+        status = txn_become(txn, content, err);
+    if (!status)
+        txn->action = HISTORY_ROLLBACK;
+    if (status)
+        error_add_file(err, txn->dir.path);
+    qs_history_close(history);
+    history_pages_release(&pages);
     return status;
 }

@@ -7,8 +7,8 @@
  *                     │ base verified   abort
  *                     └────────────────────────> ended
  */
-#ifndef WRITER_TXN_H
-#define WRITER_TXN_H
+#ifndef WRITER_TXN_INTERNAL_H
+#define WRITER_TXN_INTERNAL_H
 
 #include "store/history_codec.h"
 #include "store/overlay.h"
@@ -16,15 +16,15 @@
 #include "writer/writer_open.h"
 
 struct qs_txn {
-    struct place place; /* a copy, so that the handle may be closed first */
+    struct store_dir dir; /* a copy, so that the handle may be closed first */
     pid_t owner;
     bool open;
-    struct hold hold;
+    struct writer writer;
     struct env_cache *env; /* the store handle's */
     struct qs_snapshot *base;
     struct overlay areas[AREA_COUNT];
     uint32_t flags;
-    unsigned action; /* enum journal_action */
+    unsigned action; /* enum history_action */
     struct qs_change *changes;
     size_t change_count;
 };
@@ -40,7 +40,7 @@ enum qs_status txn_put_target(struct qs_txn *txn, struct qs_bytes key, struct qs
 enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content, struct qs_error *err) QS_MUST_USE;
 
 /* The content as it would be, of one area: items are heap memory of the caller, bytes borrowed. */
-enum qs_status txn_content(const struct qs_txn *txn, enum record_area area, struct entry_list *ret_list,
+enum qs_status txn_content(const struct qs_txn *txn, enum store_area area, struct entry_list *ret_list,
                            struct qs_error *err) QS_MUST_USE;
 
 #endif

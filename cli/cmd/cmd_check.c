@@ -39,7 +39,7 @@ enum qs_status cmd_check(struct cli *cli, int count, char **operands, struct qs_
     (void)count;
     enum qs_status status = parse_file(cli, operands[0], &doc, err);
     if (status == QS_OK)
-        status = leaves_from_value(doc_root(doc), NULL, doc, &leaves, err);
+        status = flatten_value(doc_root(doc), NULL, doc, &leaves, err);
     if (status == QS_OK)
         status = schema_check_document(doc_root(doc), doc, 0, err);
     if (status != QS_OK)

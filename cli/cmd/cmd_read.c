@@ -88,7 +88,7 @@ static enum qs_status list_leaves(struct cli *cli, const struct cli_view *view, 
         status = value_decode(text, len, &value, err);
     if (status == QS_OK) {
         secret_mask(cli, &value, prefix ? &key : NULL);
-        status = leaves_from_value(value, prefix ? &key : NULL, NULL, ret_leaves, err);
+        status = flatten_value(value, prefix ? &key : NULL, NULL, ret_leaves, err);
     }
     if (status == QS_NOT_FOUND && prefix)
         suggest_from_view(view, prefix, err);

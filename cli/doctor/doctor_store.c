@@ -18,13 +18,13 @@ struct subject {
     struct findings *findings;
     enum qs_scope scope;
     const char *scope_name;
-    struct place place;
+    struct store_dir dir;
     bool exists;
 };
 
 static void place_drop(struct subject *subject)
 {
-    place_release(&subject->place);
+    store_dir_release(&subject->dir);
 }
 
 /* "modes.system" */
@@ -47,10 +47,10 @@ static void absent(const struct subject *subject, struct qs_store *store, const 
         finding_add_error(subject->findings, name, FINDING_FAIL, &err, NULL);
     else if (required)
         finding_add(subject->findings, name, FINDING_FAIL, init,
-                    "required, and absent: every policy read is refused (%s)", subject->place.dir);
+                    "required, and absent: every policy read is refused (%s)", subject->dir.path);
     else
         finding_add(subject->findings, name, FINDING_OK, NULL, "none; that is allowed (%s)",
-                    why->file[0] ? why->file : subject->place.dir);
+                    why->file[0] ? why->file : subject->dir.path);
 }
 
 static void unwell(const struct subject *subject, const struct qs_error *err)
@@ -61,7 +61,7 @@ static void unwell(const struct subject *subject, const struct qs_error *err)
     if (err->status == QS_DAMAGED) {
         see = doctor_command(subject->cli, subject->scope_name, "repair");
         shown.advice[0] = '\0';
-    } else if (asprintf(&see, "namei -l %s", subject->place.dir) < 0) {
+    } else if (asprintf(&see, "namei -l %s", subject->dir.path) < 0) {
         see = NULL;
     }
     finding_add_error(subject->findings, name_of(subject, "store", name),
@@ -86,7 +86,7 @@ static void store(struct subject *subject)
         finding_add(subject->findings, name_of(subject, "store", name), FINDING_OK, NULL,
                     "whole: generation %llu, %llu settings, %llu records, format %d",
                     (unsigned long long)found.generation, (unsigned long long)found.entries,
-                    (unsigned long long)found.records, RECORD_VERSION);
+                    (unsigned long long)found.records, META_RECORD_VERSION);
 }
 
 /* A system store that is not demanded can be taken away, and the policy falls to the user's own. */
@@ -122,7 +122,7 @@ static void mode(const struct subject *subject, int dir_fd, const char *file, mo
     if (!S_ISREG(st.st_mode) || ((st.st_mode & wanted) == wanted && !(st.st_mode & unwanted)))
         return;
     if (asprintf(&advice, "chmod %04o %s/%s", (unsigned)(((st.st_mode & 07777) | wanted) & ~unwanted),
-                 subject->place.dir, file) < 0)
+                 subject->dir.path, file) < 0)
         advice = NULL;
     finding_add(subject->findings, name_of(subject, "modes", name), FINDING_WARN, advice, "%s has mode %04o: %s", file,
                 (unsigned)(st.st_mode & 07777), why);
@@ -132,11 +132,11 @@ static void modes(const struct subject *subject, int dir_fd)
 {
     char name[64];
     size_t before = json_array_size(subject->findings->list);
-    mode_t data = place_data_mode(&subject->place);
+    mode_t data = store_dir_data_mode(&subject->dir);
     bool for_all = data & S_IROTH;
-    mode(subject, dir_fd, PLACE_DATA_FILE, data, 07777 & ~(mode_t)data,
+    mode(subject, dir_fd, STORE_DATA_FILE, data, 07777 & ~(mode_t)data,
          for_all ? "0644 lets everyone read it, and only its owner write" : "others need not see it");
-    mode(subject, dir_fd, PLACE_LOCK_FILE, 0600, 07177, "who can open it can keep writers waiting");
+    mode(subject, dir_fd, STORE_LOCK_FILE, 0600, 07177, "who can open it can keep writers waiting");
     if (json_array_size(subject->findings->list) == before)
         finding_add(subject->findings, name_of(subject, "modes", name), FINDING_OK, NULL, "as they should be");
 }
@@ -155,7 +155,7 @@ void doctor_judge_file_system(const char *name, uint32_t magic, struct findings 
         {0x65735546, "a FUSE file system: what a flush means there is up to its program",
          "keep stores on a local disk"},
     };
-    const char *network = place_network_name(magic);
+    const char *network = store_dir_network_name(magic);
     if (network) {
         finding_add(findings, name, FINDING_WARN, "keep stores on a local disk",
                     "a network file system (%s): it can be read there, and writing is refused", network);
@@ -184,16 +184,16 @@ static void file_system(const struct subject *subject, int dir_fd)
 
 static const char *leftover(const char *entry)
 {
-    if (strcmp(entry, PLACE_TEMP_FILE) == 0)
+    if (strcmp(entry, STORE_TEMP_FILE) == 0)
         return "left by a writer that was killed; the next write removes it";
-    if (strncmp(entry, PLACE_DATA_FILE ".damaged-", sizeof PLACE_DATA_FILE ".damaged-" - 1) == 0)
+    if (strncmp(entry, STORE_DATA_FILE ".damaged-", sizeof STORE_DATA_FILE ".damaged-" - 1) == 0)
         return "kept aside by repair; remove it when nobody needs it any more";
     return "not a file of the store";
 }
 
 static bool belongs(const char *entry)
 {
-    static const char *const own[] = {".", "..", PLACE_DATA_FILE, PLACE_LOCK_FILE};
+    static const char *const own[] = {".", "..", STORE_DATA_FILE, STORE_LOCK_FILE};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (strcmp(entry, own[i]) == 0)
             return true;
@@ -209,7 +209,7 @@ static void leftovers(const struct subject *subject, int dir_fd)
         char *advice AUTO_FREE = NULL;
         if (belongs(entry->d_name))
             continue;
-        if (asprintf(&advice, "ls -l %s/%s", subject->place.dir, entry->d_name) < 0)
+        if (asprintf(&advice, "ls -l %s/%s", subject->dir.path, entry->d_name) < 0)
             advice = NULL;
         finding_add(subject->findings, name_of(subject, "litter", name), FINDING_WARN, advice, "%s: %s", entry->d_name,
                     leftover(entry->d_name));
@@ -224,17 +224,17 @@ static void leftovers(const struct subject *subject, int dir_fd)
 static void unfinished(const struct subject *subject)
 {
     int fd = -1;
-    if (subject->scope != QS_SCOPE_SYSTEM && !subject->place.home)
+    if (subject->scope != QS_SCOPE_SYSTEM && !subject->dir.home)
         return; /* the scopes of one root lie side by side: once is enough */
-    if (place_open_parent(&subject->place, false, &fd, NULL) != QS_OK)
+    if (store_dir_open_parent(&subject->dir, false, &fd, NULL) != QS_OK)
         return;
     int again = os_open_at(fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
     (void)close(fd);
     DIR *dir = again >= 0 ? fdopendir(again) : NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;)
-        if (strncmp(entry->d_name, PLACE_INIT_PREFIX, sizeof PLACE_INIT_PREFIX - 1) == 0)
+        if (strncmp(entry->d_name, STORE_INIT_PREFIX, sizeof STORE_INIT_PREFIX - 1) == 0)
             finding_add(subject->findings, "litter", FINDING_WARN, "remove it, unless an init is going on",
-                        "%s beside %s was left by an init that was killed", entry->d_name, subject->place.dir);
+                        "%s beside %s was left by an init that was killed", entry->d_name, subject->dir.path);
     if (dir)
         (void)closedir(dir);
     else if (again >= 0)
@@ -251,14 +251,14 @@ static void look(struct cli *cli, enum qs_scope scope, struct findings *findings
     char name[64];
     int dir_fd AUTO_FD = -1;
     cli->home_noted = true; /* a finding of its own */
-    if (place_init(scope, cli->root, &subject.place, &err) != QS_OK) {
+    if (store_dir_init(scope, cli->root, &subject.dir, &err) != QS_OK) {
         finding_add_error(findings, name_of(&subject, "store", name), FINDING_FAIL, &err, NULL);
         return;
     }
     store(&subject);
     required(&subject);
     unfinished(&subject);
-    if (place_open_dir(&subject.place, &dir_fd, NULL) != QS_OK)
+    if (store_dir_open(&subject.dir, &dir_fd, NULL) != QS_OK)
         return; /* absent, or said above */
     modes(&subject, dir_fd);
     file_system(&subject, dir_fd);

@@ -29,7 +29,7 @@ static void result_make(struct qs_policy_result *result)
     AUTO(leaves_release) struct leaves leaves = {0};
     AUTO(policy_part_release) struct policy_part part = {0};
     struct qs_error err = {0};
-    assert_int_equal(leaves_from_value(root, NULL, NULL, &leaves, &err), QS_OK);
+    assert_int_equal(flatten_value(root, NULL, NULL, &leaves, &err), QS_OK);
     assert_int_equal(policy_part_from_leaves(leaves.items, leaves.count, &part, &err), QS_OK);
     assert_int_equal(policy_part_complete(&part, &err), QS_OK);
     assert_int_equal(policy_result_complete(result, &part, &err), QS_OK);

@@ -39,7 +39,7 @@ static void build(const struct setup *setup, struct built *built)
         AUTO(value_release) json_t *root = json_loads(setup->texts[layer] ? setup->texts[layer] : "{}", 0, NULL);
         struct merge_layer *into = &built->input.layers[layer];
         assert_non_null(root);
-        assert_int_equal(leaves_from_value(root, NULL, NULL, &built->leaves[layer], NULL), QS_OK);
+        assert_int_equal(flatten_value(root, NULL, NULL, &built->leaves[layer], NULL), QS_OK);
         into->items = built->leaves[layer].items;
         into->count = built->leaves[layer].count;
         into->locks = built->locks[layer];

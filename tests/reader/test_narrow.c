@@ -150,7 +150,7 @@ static void part_of(const char *settings, struct policy_part *ret_part)
     AUTO(leaves_release) struct leaves leaves = {0};
     struct qs_error err = {0};
     assert_non_null(root);
-    assert_int_equal(leaves_from_value(root, NULL, NULL, &leaves, &err), QS_OK);
+    assert_int_equal(flatten_value(root, NULL, NULL, &leaves, &err), QS_OK);
     assert_int_equal(policy_part_from_leaves(leaves.items, leaves.count, ret_part, &err), QS_OK);
 }
 

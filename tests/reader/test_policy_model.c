@@ -21,7 +21,7 @@ static enum qs_status part_of(const char *settings, struct policy_part *ret_part
     AUTO(value_release) json_t *root = json_loads(settings, 0, NULL);
     AUTO(leaves_release) struct leaves leaves = {0};
     assert_non_null(root);
-    assert_int_equal(leaves_from_value(root, NULL, NULL, &leaves, err), QS_OK);
+    assert_int_equal(flatten_value(root, NULL, NULL, &leaves, err), QS_OK);
     return policy_part_from_leaves(leaves.items, leaves.count, ret_part, err);
 }
 

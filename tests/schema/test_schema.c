@@ -334,7 +334,7 @@ static void notes_name_slips_and_likely_secrets_and_stay_silent_otherwise(void *
     json_t *root = json_loads("{\"tols\": 1, \"tools\": {\"exectionSandbox\": {\"a\": 1, \"b\": 2}, \"mine\": 1},"
                               "\"mcpServers\": {\"x\": {\"env\": {\"MY_TOKEN\": \"abc\", \"B_TOKEN\": \"$T\"}}}}",
                               0, NULL);
-    assert_int_equal(leaves_from_value(root, NULL, NULL, &leaves, NULL), QS_OK);
+    assert_int_equal(flatten_value(root, NULL, NULL, &leaves, NULL), QS_OK);
     assert_int_equal(schema_collect_notes(leaves.items, leaves.count, SCHEMA_NO_SECRETS, &notes, NULL), QS_OK);
     assert_int_equal(notes.count, 3);
     assert_non_null(strstr(notes.items[0], "mcpServers.x.env.MY_TOKEN reads like a secret"));

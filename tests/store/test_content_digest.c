@@ -43,8 +43,8 @@ static void release(struct content *c)
 static void same_as_whole(const struct content *c, const struct content_marks *marks, size_t same)
 {
     uint8_t whole[QS_DIGEST_BYTES], again[QS_DIGEST_BYTES];
-    record_content_digest(c->areas, whole);
-    record_content_digest_again(c->areas, marks, same, again);
+    content_digest(c->areas, whole);
+    content_digest_again(c->areas, marks, same, again);
     assert_memory_equal(whole, again, sizeof whole);
 }
 
@@ -56,8 +56,8 @@ static void marking_changes_no_digest(void **state)
         struct content c = make(counts[n]);
         struct content_marks marks;
         uint8_t plain[QS_DIGEST_BYTES], marked[QS_DIGEST_BYTES];
-        record_content_digest(c.areas, plain);
-        record_content_digest_marked(c.areas, &marks, marked);
+        content_digest(c.areas, plain);
+        content_digest_marked(c.areas, &marks, marked);
         assert_memory_equal(plain, marked, sizeof plain);
         release(&c);
     }
@@ -71,12 +71,12 @@ static void a_digest_taken_up_at_any_change_is_that_of_the_whole(void **state)
         struct content c = make(counts[n]);
         struct content_marks marks;
         uint8_t before[QS_DIGEST_BYTES], after[QS_DIGEST_BYTES];
-        record_content_digest_marked(c.areas, &marks, before);
+        content_digest_marked(c.areas, &marks, before);
         for (size_t i = 0; i < counts[n]; i++) {
             struct qs_bytes kept = c.settings[i].value;
             c.settings[i].value = (struct qs_bytes){"\"another\"", 9};
             same_as_whole(&c, &marks, i);
-            record_content_digest_again(c.areas, &marks, i, after);
+            content_digest_again(c.areas, &marks, i, after);
             assert_memory_not_equal(before, after, sizeof before);
             c.settings[i].value = kept;
         }
@@ -90,10 +90,10 @@ static void a_changed_lock_alone_changes_the_digest(void **state)
     struct content c = make(100);
     struct content_marks marks;
     uint8_t before[QS_DIGEST_BYTES], after[QS_DIGEST_BYTES];
-    record_content_digest_marked(c.areas, &marks, before);
+    content_digest_marked(c.areas, &marks, before);
     c.areas[AREA_LOCKS].count = 0;
     same_as_whole(&c, &marks, 100);
-    record_content_digest_again(c.areas, &marks, 100, after);
+    content_digest_again(c.areas, &marks, 100, after);
     assert_memory_not_equal(before, after, sizeof before);
     release(&c);
 }
@@ -104,7 +104,7 @@ static void another_count_is_computed_from_the_start(void **state)
     struct content c = make(100);
     struct content_marks marks;
     uint8_t before[QS_DIGEST_BYTES];
-    record_content_digest_marked(c.areas, &marks, before);
+    content_digest_marked(c.areas, &marks, before);
     c.areas[AREA_SETTINGS].count = 99;
     same_as_whole(&c, &marks, 99);
     c.areas[AREA_SETTINGS].count = 0;

@@ -183,14 +183,14 @@ static void purge_takes_a_value_out_of_settings_history_and_free_pages(void **st
 
 /* ---- records as bytes ---- */
 
-static struct journal_record sample(struct journal_change changes[2])
+static struct history_record sample(struct history_change changes[2])
 {
-    struct journal_record record = {.action = JOURNAL_SET, .changes = changes};
-    changes[0] = (struct journal_change){.area = QS_AREA_SETTINGS,
+    struct history_record record = {.action = HISTORY_SET, .changes = changes};
+    changes[0] = (struct history_change){.area = QS_AREA_SETTINGS,
                                          .key = {"a\0b", 3},
                                          .old_value = {.there = true, .bytes = {"1", 1}},
                                          .new_value = {.there = true, .bytes = {"2", 1}}};
-    changes[1] = (struct journal_change){.area = QS_AREA_LOCKS,
+    changes[1] = (struct history_change){.area = QS_AREA_LOCKS,
                                          .key = {"x", 1},
                                          .new_value = {.there = true, .bytes = {"true", 4}}};
     record.facts = (struct qs_record){
@@ -201,25 +201,25 @@ static struct journal_record sample(struct journal_change changes[2])
 static void every_changed_byte_of_a_record_is_noticed(void **state)
 {
     (void)state;
-    struct journal_change changes[2];
-    struct journal_record record = sample(changes);
-    struct journal_record decoded;
+    struct history_change changes[2];
+    struct history_record record = sample(changes);
+    struct history_record decoded;
     struct buf bytes = {0};
-    ok(journal_encode(&record, &bytes, &err));
-    ok(journal_decode(bytes.data, bytes.len, &decoded, &err));
+    ok(history_record_encode(&record, &bytes, &err));
+    ok(history_record_decode(bytes.data, bytes.len, &decoded, &err));
     assert_int_equal(decoded.facts.change_count, 2);
-    journal_record_release(&decoded);
+    history_record_release(&decoded);
     for (size_t i = 0; i < bytes.len; i++)
         for (int bit = 0; bit < 8; bit++) {
             bytes.data[i] = (char)(bytes.data[i] ^ 1 << bit);
-            if (journal_decode(bytes.data, bytes.len, &decoded, &err) != QS_DAMAGED)
+            if (history_record_decode(bytes.data, bytes.len, &decoded, &err) != QS_DAMAGED)
                 fail_msg("byte %zu, bit %d", i, bit);
             bytes.data[i] = (char)(bytes.data[i] ^ 1 << bit);
         }
     for (size_t len = 0; len < bytes.len; len++) {
         char *copy = malloc(len ? len : 1); /* so that a read beyond it is seen */
         memcpy(copy, bytes.data, len);
-        assert_int_equal(journal_decode(copy, len, &decoded, &err), QS_DAMAGED);
+        assert_int_equal(history_record_decode(copy, len, &decoded, &err), QS_DAMAGED);
         free(copy);
     }
     buf_release(&bytes);
@@ -228,25 +228,25 @@ static void every_changed_byte_of_a_record_is_noticed(void **state)
 static void a_purged_record_has_the_same_digest_and_no_values(void **state)
 {
     (void)state;
-    struct journal_change changes[2];
-    struct journal_record record = sample(changes);
-    struct journal_record decoded;
+    struct history_change changes[2];
+    struct history_record record = sample(changes);
+    struct history_record decoded;
     struct buf bytes = {0};
-    ok(journal_encode(&record, &bytes, &err));
-    ok(journal_decode(bytes.data, bytes.len, &decoded, &err));
+    ok(history_record_encode(&record, &bytes, &err));
+    ok(history_record_decode(bytes.data, bytes.len, &decoded, &err));
     uint8_t digest[QS_DIGEST_BYTES];
     memcpy(digest, decoded.facts.digest, sizeof digest);
-    ok(journal_purge(&decoded, 0, &err));
+    ok(history_record_purge(&decoded, 0, &err));
     struct buf again = {0};
-    ok(journal_encode(&decoded, &again, &err));
+    ok(history_record_encode(&decoded, &again, &err));
     assert_memory_equal(decoded.facts.digest, digest, sizeof digest);
-    struct journal_record last;
-    ok(journal_decode(again.data, again.len, &last, &err));
+    struct history_record last;
+    ok(history_record_decode(again.data, again.len, &last, &err));
     assert_memory_equal(last.facts.digest, digest, sizeof digest);
     assert_true(last.changes[0].old_value.purged && last.changes[0].new_value.purged);
     assert_null(last.changes[0].old_value.bytes.data);
-    journal_record_release(&last);
-    journal_record_release(&decoded);
+    history_record_release(&last);
+    history_record_release(&decoded);
     buf_release(&again);
     buf_release(&bytes);
 }
@@ -254,17 +254,17 @@ static void a_purged_record_has_the_same_digest_and_no_values(void **state)
 static void names_that_are_too_long_are_refused(void **state)
 {
     (void)state;
-    struct journal_change changes[2];
-    struct journal_record record = sample(changes);
+    struct history_change changes[2];
+    struct history_record record = sample(changes);
     struct buf bytes = {0};
     char name[QS_NAME_MAX_BYTES + 2];
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
     record.facts.user = name;
-    assert_int_equal(journal_encode(&record, &bytes, &err), QS_INVALID);
+    assert_int_equal(history_record_encode(&record, &bytes, &err), QS_INVALID);
     record.facts.user = "u";
     record.facts.program = name;
-    assert_int_equal(journal_encode(&record, &bytes, &err), QS_INVALID);
+    assert_int_equal(history_record_encode(&record, &bytes, &err), QS_INVALID);
     buf_release(&bytes);
 }
 

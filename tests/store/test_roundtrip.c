@@ -63,11 +63,11 @@ static bool survives_leaves(const json_t *value)
     AUTO(leaves_release) struct leaves leaves = {0};
     AUTO(value_release) json_t *again = NULL;
     struct qs_error err = {0};
-    if (leaves_from_value(value, NULL, NULL, &leaves, &err) != QS_OK)
+    if (flatten_value(value, NULL, NULL, &leaves, &err) != QS_OK)
         return failed("leaves", &err);
     if (!leaves_are_in_order(&leaves))
         return failed("leaves", &(struct qs_error){.message = "not in order, or not canonical"});
-    if (leaves_to_value(leaves.items, leaves.count, NULL, &again, &err) != QS_OK)
+    if (unflatten_leaves(leaves.items, leaves.count, NULL, &again, &err) != QS_OK)
         return failed("leaves back", &err);
     return value_equal(value, again) || failed("leaves", &(struct qs_error){.message = "differs"});
 }

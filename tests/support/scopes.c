@@ -60,22 +60,22 @@ void scopes_force(const struct scopes *scopes, enum qs_scope scope, const char *
 {
     AUTO(leaves_release) struct leaves leaves = {0};
     AUTO(value_release) json_t *root = json_loads(json, 0, NULL);
-    struct journal_chunks chunks = {0};
-    struct actor actor;
+    struct history_chunks chunks = {0};
+    struct history_identity identity;
     struct qs_error err = {0};
     static const uint8_t none[QS_DIGEST_BYTES];
     assert_non_null(root);
-    must(leaves_from_value(root, NULL, NULL, &leaves, &err), &err, json);
+    must(flatten_value(root, NULL, NULL, &leaves, &err), &err, json);
     struct entry_list areas[AREA_COUNT] = {{leaves.items, leaves.count}};
     struct build build = {.areas = areas, .newest = &chunks};
-    actor_now(NULL, &actor);
-    build.record = (struct record){.scope = scope, .generation = 1, .time_s = actor.time_s, .store_id = {1}};
-    record_content_digest(areas, build.record.content);
-    must(journal_build(&build.record, none, JOURNAL_INIT, &actor, "forced", NULL, 0, &chunks, &err), &err, "record");
+    history_identity_now(NULL, &identity);
+    build.record = (struct meta_record){.scope = scope, .generation = 1, .time_s = identity.time_s, .store_id = {1}};
+    content_digest(areas, build.record.content);
+    must(history_build(&build.record, none, HISTORY_INIT, &identity, "forced", NULL, 0, &chunks, &err), &err, "record");
     AUTO_FD int fd = open(scopes_path(scopes, scope, "data.mdb"), O_RDWR | O_TRUNC | O_CLOEXEC);
     assert_true(fd >= 0);
     must(build_file(fd, &build, &err), &err, "build");
-    journal_chunks_release(&chunks);
+    history_chunks_release(&chunks);
 }
 
 const char *scopes_path(const struct scopes *scopes, enum qs_scope scope, const char *name)

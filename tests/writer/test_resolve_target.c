@@ -42,10 +42,10 @@ static int setup_links(void **state)
 /* Where the kernel ends must be where we end. */
 static void assert_same_end(const char *path, unsigned hops)
 {
-    AUTO(link_release) struct link_target target = {.dir_fd = -1};
+    AUTO(resolved_target_release) struct resolved_target target = {.dir_fd = -1};
     struct stat kernel, ours;
     err = (struct qs_error){0};
-    if (link_resolve(path, 0, &target, &err) != QS_OK)
+    if (resolve_target(path, 0, &target, &err) != QS_OK)
         fail_msg("%s: %s", path, err.message);
     assert_true(target.exists);
     assert_int_equal(target.hops, hops);
@@ -57,9 +57,9 @@ static void assert_same_end(const char *path, unsigned hops)
 
 static void assert_refused(const char *path, enum qs_status status, const char *reason)
 {
-    struct link_target target = {.dir_fd = -77};
+    struct resolved_target target = {.dir_fd = -77};
     err = (struct qs_error){0};
-    enum qs_status got = link_resolve(path, 0, &target, &err);
+    enum qs_status got = resolve_target(path, 0, &target, &err);
     if (got != status || !strstr(err.message, reason))
         fail_msg("%s: %d '%s' instead of %d '%s'", path, got, err.message, status, reason);
     assert_int_equal(target.dir_fd, -77); /* untouched on failure */
@@ -95,14 +95,14 @@ static void relative_names_start_at_the_working_directory(void **state)
 static void what_does_not_exist_is_told_apart(void **state)
 {
     (void)state;
-    AUTO(link_release) struct link_target fresh = {.dir_fd = -1};
-    AUTO(link_release) struct link_target through = {.dir_fd = -1};
-    AUTO(link_release) struct link_target dangling = {.dir_fd = -1};
-    assert_int_equal(link_resolve(in("a/fresh"), 0, &fresh, &err), QS_OK);
+    AUTO(resolved_target_release) struct resolved_target fresh = {.dir_fd = -1};
+    AUTO(resolved_target_release) struct resolved_target through = {.dir_fd = -1};
+    AUTO(resolved_target_release) struct resolved_target dangling = {.dir_fd = -1};
+    assert_int_equal(resolve_target(in("a/fresh"), 0, &fresh, &err), QS_OK);
     assert_false(fresh.exists || fresh.dangling);
-    assert_int_equal(link_resolve(in("top/fresh"), 0, &through, &err), QS_OK);
+    assert_int_equal(resolve_target(in("top/fresh"), 0, &through, &err), QS_OK);
     assert_false(through.exists || through.dangling); /* a link on the way does not dangle */
-    assert_int_equal(link_resolve(in("gone"), 0, &dangling, &err), QS_OK);
+    assert_int_equal(resolve_target(in("gone"), 0, &dangling, &err), QS_OK);
     assert_true(!dangling.exists && dangling.dangling);
     assert_string_equal(dangling.name, "missing");
     assert_refused(in("far"), QS_NOT_FOUND, "missing");
@@ -196,16 +196,16 @@ static void each_call_failing_is_reported_and_leaks_nothing(void **state)
     char path[SCRATCH_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s", in("deep"));
     faults_start(&(struct fault){.kind = FAULT_NONE});
-    AUTO(link_release) struct link_target first = {.dir_fd = -1};
-    assert_int_equal(link_resolve(path, 0, &first, &err), QS_OK);
+    AUTO(resolved_target_release) struct resolved_target first = {.dir_fd = -1};
+    assert_int_equal(resolve_target(path, 0, &first, &err), QS_OK);
     unsigned calls = faults_stop();
     int probe = dup(0);
     (void)close(probe);
     for (unsigned at = 1; at <= calls; at++) {
-        struct link_target target = {.dir_fd = -1};
+        struct resolved_target target = {.dir_fd = -1};
         err = (struct qs_error){0};
         faults_start(&(struct fault){.at = at, .code = EIO});
-        enum qs_status status = link_resolve(path, 0, &target, &err);
+        enum qs_status status = resolve_target(path, 0, &target, &err);
         (void)faults_stop();
         if (status == QS_OK) /* only whether a link is one of /proc's may stay open */
             fail_msg("call %u (%s) failed and nobody noticed", at, faults_call_hit());
@@ -236,10 +236,10 @@ static void a_directory_swapped_for_a_link_on_the_way_changes_nothing(void **sta
     char path[SCRATCH_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s", in("a/file"));
     ino_t good = scratch_stat(path).st_ino;
-    AUTO(link_release) struct link_target target = {.dir_fd = -1};
+    AUTO(resolved_target_release) struct resolved_target target = {.dir_fd = -1};
     /* "/", "tmp", the scratch directory and "a" are opened and examined (root's rules): then the file is looked up. */
     faults_start(&(struct fault){.at = 9, .kind = FAULT_NONE, .before = swap_directory});
-    assert_int_equal(link_resolve(path, 0, &target, &err), QS_OK);
+    assert_int_equal(resolve_target(path, 0, &target, &err), QS_OK);
     assert_true(faults_were_hit());
     (void)faults_stop();
     assert_true(scratch_exists(in("evil/file"))); /* it did happen */

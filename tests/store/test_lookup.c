@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The index over a snapshot's entries gives what the search gives, from one thread and from several. */
-#include "store/lookup_index.h"
+#include "store/lookup.h"
 #include "store/snapshot.h"
 #include "tests/support/scratch.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An index over the sorted entries of a large snapshot: a hash table of positions, open addressing, linear probing.
+ * Lookup in a snapshot: an index over the sorted entries of a large snapshot: a hash table of positions, open
+ * addressing, linear probing.
  *
  * A search in 100,000 sorted entries touches some thirty cache lines, a lookup here four. It is made only when a
  * snapshot has been asked often enough to pay for it, so a program that asks once never has it.
  */
-#ifndef STORE_INDEX_H
-#define STORE_INDEX_H
+#ifndef STORE_LOOKUP_H
+#define STORE_LOOKUP_H
 
 #include "store/meta_record.h"
 #include "text/doc.h"

@@ -34,7 +34,7 @@ static void expect_leaves(const char *text, const char *prefix, const char *expe
     struct qs_error err = {0};
     if (prefix)
         assert_int_equal(qs_key_parse(prefix, &key, NULL), QS_OK);
-    if (leaves_from_value(value, prefix ? &key : NULL, NULL, &leaves, &err) != QS_OK)
+    if (flatten_value(value, prefix ? &key : NULL, NULL, &leaves, &err) != QS_OK)
         fail_msg("%s: %s", text, err.message);
     buf_add(&out, "", 0);
     for (size_t i = 0; i < leaves.count; i++) {
@@ -47,7 +47,7 @@ static void expect_leaves(const char *text, const char *prefix, const char *expe
     }
     assert_string_equal(out.data, expected);
     AUTO(value_release) json_t *again = NULL;
-    assert_int_equal(leaves_to_value(leaves.items, leaves.count, prefix ? &key : NULL, &again, &err), QS_OK);
+    assert_int_equal(unflatten_leaves(leaves.items, leaves.count, prefix ? &key : NULL, &again, &err), QS_OK);
     assert_true(value_equal(value, again));
 }
 
@@ -86,7 +86,7 @@ static enum qs_status split_text(const char *text, size_t len, enum doc_format f
     enum qs_status status = doc_parse("f", text, len, format, &doc, err);
     if (status != QS_OK)
         return status;
-    status = leaves_from_value(doc_root(doc), NULL, doc, &leaves, err);
+    status = flatten_value(doc_root(doc), NULL, doc, &leaves, err);
     if (status != QS_OK)
         assert_null(leaves.items); /* untouched on failure */
     leaves_release(&leaves);
@@ -121,9 +121,9 @@ static void the_whole_must_be_an_object(void **state)
     AUTO(value_release) json_t *value = json_integer(1);
     struct leaves leaves = {0};
     struct qs_error err = {0};
-    assert_int_equal(leaves_from_value(value, NULL, NULL, &leaves, &err), QS_INVALID);
+    assert_int_equal(flatten_value(value, NULL, NULL, &leaves, &err), QS_INVALID);
     assert_non_null(strstr(err.message, "object"));
-    assert_int_equal(leaves_from_value(value, &(struct qs_key){0}, NULL, &leaves, &err), QS_INVALID);
+    assert_int_equal(flatten_value(value, &(struct qs_key){0}, NULL, &leaves, &err), QS_INVALID);
 }
 
 static json_t *nested(unsigned depth, bool object, json_t *innermost)
@@ -162,12 +162,12 @@ static void depth_counts_prefix_objects_and_arrays(void **state)
         struct qs_error err = {0};
         for (unsigned k = 0; k < cases[i].prefix; k++)
             assert_int_equal(qs_key_push(&prefix, "p", 1, NULL), QS_OK);
-        enum qs_status status = leaves_from_value(value, prefix.len ? &prefix : NULL, NULL, &leaves, &err);
+        enum qs_status status = flatten_value(value, prefix.len ? &prefix : NULL, NULL, &leaves, &err);
         if (status != cases[i].status)
             fail_msg("case %zu: %d %s", i, status, err.message);
         if (status != QS_OK)
             continue;
-        assert_int_equal(leaves_to_value(leaves.items, leaves.count, NULL, &again, &err), QS_OK);
+        assert_int_equal(unflatten_leaves(leaves.items, leaves.count, NULL, &again, &err), QS_OK);
         assert_int_equal(value_encode(again, &out, &err), QS_OK);
     }
 }
@@ -178,8 +178,8 @@ static void an_empty_object_counts_as_a_container(void **state)
     AUTO(value_release) json_t *fits = nested(63, true, json_object()), *too_deep = nested(64, true, json_object());
     AUTO(leaves_release) struct leaves leaves = {0};
     struct leaves refused = {0};
-    assert_int_equal(leaves_from_value(fits, NULL, NULL, &leaves, NULL), QS_OK);
-    assert_int_equal(leaves_from_value(too_deep, NULL, NULL, &refused, NULL), QS_INVALID);
+    assert_int_equal(flatten_value(fits, NULL, NULL, &leaves, NULL), QS_OK);
+    assert_int_equal(flatten_value(too_deep, NULL, NULL, &refused, NULL), QS_INVALID);
 }
 
 static void a_value_is_bounded_at_its_canonical_size(void **state)
@@ -194,8 +194,8 @@ static void a_value_is_bounded_at_its_canonical_size(void **state)
     AUTO(leaves_release) struct leaves leaves = {0};
     struct leaves refused = {0};
     struct qs_error err = {0};
-    assert_int_equal(leaves_from_value(fits, NULL, NULL, &leaves, &err), QS_OK);
-    assert_int_equal(leaves_from_value(too_long, NULL, NULL, &refused, &err), QS_INVALID);
+    assert_int_equal(flatten_value(fits, NULL, NULL, &leaves, &err), QS_OK);
+    assert_int_equal(flatten_value(too_long, NULL, NULL, &refused, &err), QS_INVALID);
     assert_non_null(strstr(err.message, "4194304"));
     assert_string_equal(err.path, "a.b");
 }
@@ -212,10 +212,10 @@ static void the_number_of_leaves_is_bounded(void **state)
         int len = snprintf(key, sizeof key, "%u", i);
         json_object_setn_new_nocheck(value, key, (size_t)len, json_true());
     }
-    assert_int_equal(leaves_from_value(value, NULL, NULL, &leaves, &err), QS_OK);
+    assert_int_equal(flatten_value(value, NULL, NULL, &leaves, &err), QS_OK);
     assert_int_equal(leaves.count, QS_SETTINGS_MAX_ENTRIES);
     json_object_set_new(value, "one more", json_true());
-    assert_int_equal(leaves_from_value(value, NULL, NULL, &refused, &err), QS_INVALID);
+    assert_int_equal(flatten_value(value, NULL, NULL, &refused, &err), QS_INVALID);
     assert_non_null(strstr(err.message, "1000000"));
 }
 
@@ -253,11 +253,11 @@ static void sets_that_no_document_gives_are_damaged(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *value = NULL;
         struct qs_error err = {0};
-        enum qs_status status = leaves_to_value(cases[i].items, cases[i].count, NULL, &value, &err);
+        enum qs_status status = unflatten_leaves(cases[i].items, cases[i].count, NULL, &value, &err);
         if (status != QS_DAMAGED || value || !strstr(err.message, cases[i].says))
             fail_msg("case %zu: %d %s", i, status, err.message);
         assert_int_equal(err.page, -1);
-        assert_int_equal(leaves_to_value(cases[i].items, cases[i].count, NULL, &value, NULL), QS_DAMAGED);
+        assert_int_equal(unflatten_leaves(cases[i].items, cases[i].count, NULL, &value, NULL), QS_DAMAGED);
     }
 }
 
@@ -268,7 +268,7 @@ static void neighbours_in_the_order_are_no_conflict(void **state)
                                         LEAF("a\x01", "4"), LEAF("ab", "{}")};
     AUTO(value_release) json_t *value = NULL;
     AUTO(buf_release) struct buf out = {0};
-    assert_int_equal(leaves_to_value(items, 5, NULL, &value, NULL), QS_OK);
+    assert_int_equal(unflatten_leaves(items, 5, NULL, &value, NULL), QS_OK);
     assert_int_equal(value_encode(value, &out, NULL), QS_OK);
     assert_string_equal(out.data, "{\"a\":{\"b\":1,\"b\\u0001\":2,\"bc\":{\"d\":3}},\"a\\u0001\":4,\"ab\":{}}");
 }
@@ -284,15 +284,15 @@ static void a_subtree_is_joined_by_its_prefix(void **state)
     json_t *refused = NULL;
     struct qs_key prefix;
     assert_int_equal(qs_key_parse("a.b", &prefix, NULL), QS_OK);
-    assert_int_equal(leaves_to_value(items, 2, &prefix, &value, NULL), QS_OK);
+    assert_int_equal(unflatten_leaves(items, 2, &prefix, &value, NULL), QS_OK);
     assert_true(value_equal(value, expected));
     value_release(&value);
-    assert_int_equal(leaves_to_value(itself, 1, &prefix, &value, NULL), QS_OK);
+    assert_int_equal(unflatten_leaves(itself, 1, &prefix, &value, NULL), QS_OK);
     assert_true(json_is_array(value));
-    assert_int_equal(leaves_to_value(itself, 2, &prefix, &refused, NULL), QS_DAMAGED);
-    assert_int_equal(leaves_to_value(outside, 2, &prefix, &refused, NULL), QS_DAMAGED);
+    assert_int_equal(unflatten_leaves(itself, 2, &prefix, &refused, NULL), QS_DAMAGED);
+    assert_int_equal(unflatten_leaves(outside, 2, &prefix, &refused, NULL), QS_DAMAGED);
     value_release(&value);
-    assert_int_equal(leaves_to_value(NULL, 0, &prefix, &value, NULL), QS_OK);
+    assert_int_equal(unflatten_leaves(NULL, 0, &prefix, &value, NULL), QS_OK);
     assert_true(json_is_object(value) && json_object_size(value) == 0);
     assert_null(refused);
 }
@@ -307,7 +307,7 @@ static void check_case(const char *file, int expected_exit, const char *named)
     (void)snprintf(name, sizeof name, "tests/fixtures/cases/%s", file);
     enum qs_status status = doc_read(name, QS_DOCUMENT_MAX_BYTES, &doc, &err);
     if (status == QS_OK)
-        status = leaves_from_value(doc_root(doc), NULL, doc, &leaves, &err);
+        status = flatten_value(doc_root(doc), NULL, doc, &leaves, &err);
     if (status != -expected_exit)
         fail_msg("%s: %d %s", file, status, err.message);
     (void)snprintf(shown, sizeof shown, "%s:%u:%u: %s: %s", err.file, err.line, err.column, err.path, err.message);
