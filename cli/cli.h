@@ -228,8 +228,9 @@ void cli_report_commit(struct cli *cli, const struct qs_store *store, const stru
 /* Prints the changes of a transaction that is not to be committed (--dry-run). */
 enum qs_status cli_dry_run(struct cli *cli, const struct qs_store *store, struct qs_txn *txn,
                            struct qs_error *err) QS_MUST_USE;
-/* Publishes what is registered in store; a failure is printed and becomes the exit status. */
-void cli_publish_registered(struct cli *cli, struct qs_store *store);
+/* Publishes what is registered in store; a failure is printed and becomes the exit status. info (NULL: not known) is
+ * that of the commit: without targets the store is not read again. */
+void cli_publish_registered(struct cli *cli, struct qs_store *store, const struct qs_commit_info *info);
 
 void auto_store(struct qs_store **store);
 void auto_snapshot(struct qs_snapshot **snapshot);

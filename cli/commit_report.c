@@ -72,8 +72,10 @@ void cli_report_commit(struct cli *cli, const struct qs_store *store, const stru
     out_json(cli, report);
 }
 
-void cli_publish_registered(struct cli *cli, struct qs_store *store)
+void cli_publish_registered(struct cli *cli, struct qs_store *store, const struct qs_commit_info *info)
 {
+    if (info && !info->target_count)
+        return;
     struct qs_error err = {0};
     size_t written = 0;
     enum qs_status status = qs_publish_registered(store, cli->root, &written, &err);
@@ -124,7 +126,7 @@ enum qs_status cli_commit(struct cli *cli, struct qs_store *store, struct qs_txn
         return status;
     note_changes(cli, store, txn, json_array_size(changed));
     cli_report_commit(cli, store, &info, STEAL(changed));
-    cli_publish_registered(cli, store);
+    cli_publish_registered(cli, store, &info);
     return QS_OK;
 }
 

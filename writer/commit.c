@@ -223,11 +223,8 @@ enum qs_status qs_txn_commit(struct qs_txn *txn, const struct qs_commit_options 
     if (!status && count)
         status = run_commit(&c, options, err);
     const struct meta_record *stored = count ? &c.record : &txn->base->record;
-    if (!status && ret_info) {
-        *ret_info =
-            (struct qs_commit_info){.generation = stored->generation, .changed = count > 0, .change_count = count};
-        memcpy(ret_info->digest, stored->content, QS_DIGEST_BYTES);
-    }
+    if (!status && ret_info)
+        *ret_info = history_commit_info(stored, count);
     commit_release(&c);
     qs_txn_abort(txn); /* gives the lock back; what was committed stays */
     return status;

@@ -99,6 +99,16 @@ enum qs_status history_build(struct meta_record *record, const uint8_t previous[
     return status;
 }
 
+struct qs_commit_info history_commit_info(const struct meta_record *record, size_t change_count)
+{
+    struct qs_commit_info info = {.generation = record->generation,
+                                  .changed = change_count > 0,
+                                  .change_count = change_count,
+                                  .target_count = record->counts[AREA_TARGETS]};
+    memcpy(info.digest, record->content, QS_DIGEST_BYTES);
+    return info;
+}
+
 /* ---- who makes a change ---- */
 
 /* The login uid names the person behind sudo; see /proc/PID/loginuid in proc(5). */

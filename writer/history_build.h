@@ -3,6 +3,7 @@
 #ifndef WRITER_HISTORY_BUILD_H
 #define WRITER_HISTORY_BUILD_H
 
+#include "qsettings/txn.h"
 #include "store/history_codec.h"
 #include "store/meta_record.h"
 #include "text/doc.h"
@@ -37,5 +38,8 @@ enum qs_status history_build(struct meta_record *record, const uint8_t previous[
                              const struct history_identity *identity, const char *message,
                              const struct qs_change *changes, size_t change_count, struct history_chunks *ret_chunks,
                              struct qs_error *err) QS_MUST_USE;
+
+/* What is reported of the generation that record describes. */
+struct qs_commit_info history_commit_info(const struct meta_record *record, size_t change_count);
 
 #endif

@@ -94,10 +94,8 @@ static enum qs_status build_purged(struct qs_store *store, struct writer *writer
     if (!status)
         status = build_replace(&store->dir, writer, &build, NULL, err);
     if (!status && ret_info) {
-        *ret_info = (struct qs_commit_info){.generation = build.record.generation,
-                                            .changed = true,
-                                            .change_count = p->gone_count};
-        memcpy(ret_info->digest, build.record.content, QS_DIGEST_BYTES);
+        *ret_info = history_commit_info(&build.record, p->gone_count);
+        ret_info->changed = true; /* the history, if not the settings */
     }
     history_chunks_release(&newest);
     return status;

@@ -113,10 +113,8 @@ static enum qs_status build_restored(struct qs_store *store, struct writer *writ
     if (!status)
         status = build_replace(&store->dir, writer, &build, NULL, err);
     if (!status && ret_info) {
-        *ret_info = (struct qs_commit_info){.generation = build.record.generation,
-                                            .changed = true,
-                                            .change_count = change_count};
-        memcpy(ret_info->digest, build.record.content, QS_DIGEST_BYTES);
+        *ret_info = history_commit_info(&build.record, change_count);
+        ret_info->changed = true; /* a new generation even if the content is the same */
     }
     history_chunks_release(&newest);
     return status;

@@ -113,7 +113,7 @@ enum qs_status cmd_repair(struct cli *cli, int count, char **operands, struct qs
     if (!found.healthy && !apply)
         cli->exit_status = -QS_DAMAGED; /* it still is */
     if (!found.healthy && apply)
-        cli_publish_registered(cli, store);
+        cli_publish_registered(cli, store, NULL);
     return QS_OK;
 }
 
@@ -193,6 +193,6 @@ enum qs_status cmd_restore(struct cli *cli, int count, char **operands, struct q
     if (status != QS_OK)
         return status;
     cli_report_commit(cli, store, &info, NULL);
-    cli_publish_registered(cli, store);
+    cli_publish_registered(cli, store, &info);
     return QS_OK;
 }

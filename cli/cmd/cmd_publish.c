@@ -149,7 +149,7 @@ static enum qs_status adopt_file(struct cli *cli, const struct qs_target *target
     if (status != QS_OK)
         return status;
     cli_report_commit(cli, store, &info, NULL);
-    cli_publish_registered(cli, store);
+    cli_publish_registered(cli, store, &info);
     return QS_OK;
 }
 

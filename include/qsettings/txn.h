@@ -82,6 +82,7 @@ struct qs_commit_info {
     uint64_t generation; /* the new one, or the base's when nothing changed */
     bool changed;        /* false: no new generation was made */
     size_t change_count; /* see qs_txn_change */
+    size_t target_count; /* files that the store has registered; 0: qs_publish_registered has nothing to do */
     unsigned char digest[QS_DIGEST_BYTES];
 };
 

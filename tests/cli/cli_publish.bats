@@ -251,3 +251,19 @@ replace() {
     [ "$(cat "$FILE.bak")" = old ]
     [ "$(cat "$FILE")" = "new text" ]
 }
+
+@test "set opens the store a second time only if a file is registered" {
+    command -v strace >/dev/null || skip "strace is not installed"
+    opened() {
+        strace -f -e trace=openat,openat2 -o "$SCRATCH/trace" "$QS" --root "$ROOT" --system set a.b "$1" >/dev/null
+                grep -c '"data.mdb"' "$SCRATCH/trace"
+    }
+    [ "$(opened 2)" -eq 1 ]
+    [ "$(opened 2)" -eq 1 ] # unchanged, likewise
+    quietly --system publish "$FILE" --on-commit
+    [ "$(opened 3)" -gt 1 ]
+    [ "$(jq .a.b "$FILE")" = 3 ]
+    quietly --system publish "$FILE" --remove
+    [ "$(opened 4)" -eq 1 ]
+    [ "$(jq .a.b "$FILE")" = 3 ]
+}

@@ -70,6 +70,34 @@ static void an_unregistered_target_stays_and_is_published_no_more(void **state)
     assert_int_equal(qs_publish_unregister(system_store, "", NULL, 1000, NULL, &err), QS_USAGE);
 }
 
+static struct qs_commit_info commit_one(const char *value)
+{
+    struct qs_txn *txn = NULL;
+    struct qs_commit_info info = {0};
+    assert_int_equal(qs_txn_begin(system_store, 1000, &txn, &err), QS_OK);
+    assert_int_equal(qs_txn_set(txn, "n", value, strlen(value), &err), QS_OK);
+    assert_int_equal(qs_txn_commit(txn, NULL, &info, &err), QS_OK);
+    qs_txn_free(txn);
+    return info;
+}
+
+static void a_commit_tells_how_many_targets_the_store_has(void **state)
+{
+    (void)state;
+    struct qs_commit_info info = {0};
+    assert_int_equal(commit_one("1").target_count, 0);
+    assert_int_equal(qs_publish_register(system_store, &target, NULL, 1000, &info, &err), QS_OK);
+    assert_int_equal(info.target_count, 1);
+    assert_int_equal(commit_one("2").target_count, 1);
+    info = commit_one("2");
+    assert_false(info.changed);
+    assert_int_equal(info.target_count, 1);
+    assert_int_equal(qs_store_purge(system_store, "n", NULL, 1000, &info, &err), QS_OK);
+    assert_int_equal(info.target_count, 1);
+    assert_int_equal(qs_publish_unregister(system_store, file, NULL, 1000, &info, &err), QS_OK);
+    assert_int_equal(info.target_count, 0);
+}
+
 static void an_absent_store_has_no_registered_targets(void **state)
 {
     (void)state;
@@ -250,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_registered_target_is_listed_covered_and_published),
         TEST(an_unregistered_target_stays_and_is_published_no_more),
+        TEST(a_commit_tells_how_many_targets_the_store_has),
         TEST(an_absent_store_has_no_registered_targets),
         TEST(only_what_is_the_store_owners_own_can_be_registered),
         TEST(a_directory_given_away_later_is_published_into_no_more),
