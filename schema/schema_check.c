@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "schema/schema_internal.h"
+#include "text/alike.h"
 #include "text/key_path.h"
 
 #include <stdio.h>
@@ -60,11 +61,11 @@ static const struct schema_node *nearest_child(const struct schema_node *node, c
     for (uint16_t at = node->child; at; at = nodes[at].sibling) {
         if (nodes[at].wild)
             continue;
-        if (schema_same_name(segment->data, segment->len, nodes[at].segment, nodes[at].len))
+        if (alike_spelt(segment->data, segment->len, nodes[at].segment, nodes[at].len))
             return &nodes[at];
         if (!edits)
             continue;
-        unsigned distance = schema_distance(segment->data, segment->len, nodes[at].segment, nodes[at].len, edits);
+        unsigned distance = alike_distance(segment->data, segment->len, nodes[at].segment, nodes[at].len, edits);
         if (distance <= edits) {
             edits = distance;
             nearest = &nodes[at];
@@ -294,60 +295,4 @@ enum qs_status schema_check_value(const struct qs_key *key, const json_t *value,
     AUTO(leaves_release) struct leaves leaves = {0};
     enum qs_status status = flatten_value(value, key, NULL, &leaves, err);
     return status ? status : schema_check_leaves(leaves.items, leaves.count, NULL, flags | SCHEMA_PARTIAL, err);
-}
-
-/* ---- names that look alike ---- */
-
-static int fold(unsigned char c)
-{
-    return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
-}
-
-/* The next letter that counts, -1 at the end. */
-static int next_letter(const unsigned char **at, const unsigned char *end)
-{
-    while (*at < end && (**at == '-' || **at == '_'))
-        (*at)++;
-    return *at < end ? fold(*(*at)++) : -1;
-}
-
-bool schema_same_name(const void *a, size_t a_len, const void *b, size_t b_len)
-{
-    const unsigned char *x = a, *y = b, *x_end = x + a_len, *y_end = y + b_len;
-    for (;;) {
-        int p = next_letter(&x, x_end), q = next_letter(&y, y_end);
-        if (p != q)
-            return false;
-        if (p < 0)
-            return true;
-    }
-}
-
-#define DISTANCE_MAX_LEN 64
-
-unsigned schema_distance(const void *a, size_t a_len, const void *b, size_t b_len, unsigned limit)
-{
-    const unsigned char *x = a, *y = b;
-    unsigned rows[3][DISTANCE_MAX_LEN + 1];
-    size_t gap = a_len > b_len ? a_len - b_len : b_len - a_len;
-    if (a_len > DISTANCE_MAX_LEN || b_len > DISTANCE_MAX_LEN || gap > limit)
-        return limit + 1;
-    for (size_t j = 0; j <= b_len; j++)
-        rows[0][j] = (unsigned)j;
-    for (size_t i = 1; i <= a_len; i++) {
-        unsigned *row = rows[i % 3], *above = rows[(i - 1) % 3];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= b_len; j++) {
-            unsigned best = above[j - 1] + (fold(x[i - 1]) != fold(y[j - 1]));
-            best = above[j] + 1 < best ? above[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && fold(x[i - 1]) == fold(y[j - 2]) && fold(x[i - 2]) == fold(y[j - 1])) {
-                unsigned swapped = rows[(i - 2) % 3][j - 2] + 1;
-                best = swapped < best ? swapped : best;
-            }
-            row[j] = best;
-        }
-    }
-    unsigned distance = rows[a_len % 3][b_len];
-    return distance > limit ? limit + 1 : distance;
 }

@@ -44,10 +44,4 @@ enum qs_status schema_judge(const struct schema_entry *entry, unsigned flags, co
 /* "string", "object", ... by the first byte of canonical text, with its article: "a string". */
 const char *schema_found_text(const struct qs_bytes *value);
 
-/* Letters folded, '-' and '_' left out: what people mean by "the same name in another spelling". */
-bool schema_same_name(const void *a, size_t a_len, const void *b, size_t b_len);
-
-/* The edit distance (insert, delete, replace, swap of neighbours; ASCII case ignored), or limit + 1 when it is more. */
-unsigned schema_distance(const void *a, size_t a_len, const void *b, size_t b_len, unsigned limit);
-
 #endif

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "schema/schema_internal.h"
+#include "text/alike.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static bool is_one_of(const struct qs_bytes *value, const char *const *words)
     if (!text.data)
         text = *value;
     for (; *words; words++) {
-        if (schema_same_name(text.data, text.len, *words, strlen(*words)))
+        if (alike_spelt(text.data, text.len, *words, strlen(*words)))
             return true;
     }
     return false;
@@ -129,9 +130,9 @@ static enum qs_status judge_enum(const struct judged *judged)
         if (text.data && text.len == len && memcmp(text.data, word, len) == 0)
             return QS_OK;
         unsigned distance = !text.data ? 3
-                            : schema_same_name(text.data, text.len, word, len)
+                            : alike_spelt(text.data, text.len, word, len)
                                 ? 0
-                                : schema_distance(text.data, text.len, word, len, 2);
+                                : alike_distance(text.data, text.len, word, len, 2);
         if (distance < nearest) {
             nearest = distance;
             (void)snprintf(meant, sizeof meant, "\"%s\"", word);

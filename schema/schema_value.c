@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "schema/schema_internal.h"
+#include "text/alike.h"
 #include "text/key_path.h"
 
 #include <stdio.h>
@@ -78,7 +79,7 @@ static void note_misspelt(const struct leaf *leaf, const struct schema_walk *wal
     for (uint16_t child = walk->node->child; child; child = nodes[child].sibling) {
         char text[QS_KEY_TEXT_BYTES];
         if (nodes[child].wild || nodes[child].len < 4 ||
-            schema_distance(segment.data, segment.len, nodes[child].segment, nodes[child].len, limit) > limit)
+            alike_distance(segment.data, segment.len, nodes[child].segment, nodes[child].len, limit) > limit)
             continue;
         size_t end = (size_t)((const char *)segment.data - (const char *)leaf->key.data) + segment.len;
         buf_printf(out, "%s is stored, but no program is known to read it; did you mean \"%.*s\"?",

@@ -3,7 +3,10 @@
 #ifndef TERMINAL_NEAREST_H
 #define TERMINAL_NEAREST_H
 
-#include <stddef.h>
+#include "base/error.h"
+
+/* The question itself, for a format with the name. */
+#define NEAREST_QUESTION "did you mean '%s'?"
 
 /* The nearest other name within two typing errors (one for a short name), copied to text, or NULL. name_at gives names
  * by index and NULL at the end. */
@@ -12,5 +15,8 @@ const char *nearest_name(const char *name, name_source *name_at, void *user, cha
 
 /* The same among words that end with NULL; returns the word itself. */
 const char *nearest_word(const char *name, const char *const *words);
+
+/* Asks, as the error's advice, whether this name was meant. NULL: asks nothing. */
+void nearest_advise(struct qs_error *err, const char *name);
 
 #endif

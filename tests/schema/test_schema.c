@@ -480,19 +480,6 @@ static void the_json_schema_closes_what_is_closed_and_asks_for_what_is_required(
     assert_string_equal(json_string_value(json_object_get(property(server, "command"), "type")), "string");
 }
 
-static void names_in_another_spelling_are_the_same_and_others_have_a_distance(void **state)
-{
-    (void)state;
-    assert_true(schema_same_name("readOnly", 8, "read-only", 9));
-    assert_true(schema_same_name("A_B", 3, "ab", 2));
-    assert_false(schema_same_name("ab", 2, "abc", 3));
-    assert_false(schema_same_name("", 0, "a", 1));
-    assert_int_equal(schema_distance("kitten", 6, "sitting", 7, 5), 3);
-    assert_int_equal(schema_distance("ab", 2, "ba", 2, 5), 1);
-    assert_int_equal(schema_distance("abcdef", 6, "a", 1, 2), 3);
-    assert_int_equal(schema_distance("same", 4, "SAME", 4, 2), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,7 +502,6 @@ int main(void)
         cmocka_unit_test(text_that_no_value_can_hold_is_refused),
         cmocka_unit_test(the_table_is_given_out_whole_or_below_a_key),
         cmocka_unit_test(the_json_schema_closes_what_is_closed_and_asks_for_what_is_required),
-        cmocka_unit_test(names_in_another_spelling_are_the_same_and_others_have_a_distance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
