@@ -75,6 +75,7 @@ MAN_PAGES   := $(wildcard docs/man/*.[1-8])
 obj = $(patsubst %.c,$(OBJ)/%.o,$(1))
 LIB_OBJ     := $(call obj,$(LIB_SRC))
 INTERNAL    := $(OBJ)/libqsettings-internal.a
+BASE_LIB    := $(OBJ)/libbase.a
 TERMINAL    := $(OBJ)/libterminal.a
 CLI_LIB     := $(OBJ)/libcli.a
 SANDBOX_LIB := $(OBJ)/libsandbox.a
@@ -125,6 +126,8 @@ define archive
 endef
 $(INTERNAL): $(LIB_OBJ)
 	$(archive)
+$(BASE_LIB): $(call obj,$(wildcard base/*.c))
+	$(archive)
 $(TERMINAL): $(call obj,$(TERMINAL_SRC))
 	$(archive)
 $(CLI_LIB): $(call obj,$(filter-out cli/qsettings_main.c,$(CLI_SRC)))
@@ -144,7 +147,8 @@ $(OUT)/bin/qsandbox: $(OBJ)/sandbox/cmd/qsandbox_main.o $(SANDBOX_LIB) $(TERMINA
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS_quick)
-$(OUT)/bin/qsandbox-shim: $(OBJ)/sandbox/shim/shim_main.o $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
+# What runs inside is these objects and base/, and nothing else.
+$(OUT)/bin/qsandbox-shim: $(call obj,$(wildcard sandbox/shim/*.c sandbox/wire/*.c)) $(BASE_LIB)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -static-pie -Wl,--gc-sections -o $@ $^

@@ -21,7 +21,7 @@ struct sandbox {
     char root[BENCH_PATH_BYTES], workspace[BENCH_PATH_BYTES], qsandbox[BENCH_PATH_BYTES], home[BENCH_PATH_BYTES];
     const char *environment[4];
     struct process ours, bare;
-    struct options options;
+    struct run_options options;
     struct buf words;            /* bubblewrap's, each ended by a zero byte */
     const char *list[WORDS_MAX]; /* the same as an argument list */
 };
@@ -58,7 +58,7 @@ static void make_world(struct sandbox *s, const char *name, const char *key, con
     corpus_free(corpus);
     const char *environment[] = {"PATH=/usr/bin:/bin", s->home, "LC_ALL=C", NULL};
     memcpy(s->environment, environment, sizeof environment);
-    s->options = (struct options){.root = s->root, .workspace = s->workspace, .cwd = s->workspace, .status_fd = -1};
+    s->options = (struct run_options){.root = s->root, .workspace = s->workspace, .cwd = s->workspace, .status_fd = -1};
     s->ours = (struct process){.file = s->qsandbox,
                                .args = {"qsandbox", "--root", s->root, "run", "--workspace", s->workspace, "--cwd",
                                         s->workspace, "--", "/bin/true"},
@@ -120,16 +120,16 @@ static void add_by_name(struct buf *words, const struct buf *planned)
 static void make_bare(struct sandbox *s)
 {
     struct qs_error err = {0};
-    struct context context;
+    struct prepared prepared;
     struct buf planned = {0};
     size_t count = 0;
-    bench_check(context_open(&s->options, true, 0, &context, &err), &err, "plan");
-    bench_check(bwrap_args(&context.plan, true, &planned, &err), &err, "bubblewrap's arguments");
+    bench_check(prepare_run(&s->options, true, 0, &prepared, &err), &err, "plan");
+    bench_check(bwrap_args(&prepared.plan, true, &planned, &err), &err, "bubblewrap's arguments");
     add(&s->words, "bwrap");
     add_by_name(&s->words, &planned);
-    for (size_t i = 0; i < context.plan.count; i++)
-        if (context.plan.mounts[i].inner)
-            add_inner(&s->words, &context.plan.mounts[i]);
+    for (size_t i = 0; i < prepared.plan.count; i++)
+        if (prepared.plan.mounts[i].inner)
+            add_inner(&s->words, &prepared.plan.mounts[i]);
     static const char *const last[] = {"--chdir", NULL, "--", "/bin/true"};
     for (size_t i = 0; i < sizeof last / sizeof last[0]; i++)
         add(&s->words, last[i] ? last[i] : s->workspace);
@@ -137,7 +137,7 @@ static void make_bare(struct sandbox *s)
         s->list[count++] = s->words.data + at;
     s->list[count] = NULL;
     s->bare = (struct process){.file = "/usr/bin/bwrap", .list = s->list, .environment = s->environment};
-    context_release(&context);
+    prepared_release(&prepared);
     buf_release(&planned);
 }
 
@@ -193,7 +193,7 @@ static void run_row(struct bench *bench, const char *audit, double limit)
 
 static void plan_once(void *context)
 {
-    struct context *c = context;
+    struct prepared *c = context;
     struct plan plan;
     struct buf words = {0};
     struct qs_error err = {0};
@@ -206,10 +206,10 @@ static void plan_once(void *context)
 static void open_once(void *context)
 {
     const struct sandbox *s = context;
-    struct context c;
+    struct prepared c;
     struct qs_error err = {0};
-    bench_check(context_open(&s->options, false, 0, &c, &err), &err, "facts and plan");
-    context_release(&c);
+    bench_check(prepare_run(&s->options, false, 0, &c, &err), &err, "facts and plan");
+    prepared_release(&c);
 }
 
 static void plan_point(struct bench *bench, unsigned roots)
@@ -218,7 +218,7 @@ static void plan_point(struct bench *bench, unsigned roots)
     struct sandbox s = {.bench = bench};
     struct buf json = {0};
     struct qs_error err = {0};
-    struct context context;
+    struct prepared prepared;
     for (unsigned i = 0; i < roots; i++) {
         bench_path(dir, "%s/roots-%u-%u", bench->scratch, roots, i);
         make_dir(dir);
@@ -227,12 +227,12 @@ static void plan_point(struct bench *bench, unsigned roots)
     buf_add_char(&json, ']');
     (void)snprintf(name, sizeof name, "roots-%u", roots);
     make_world(&s, name, "executor.writableRoots", json.data);
-    bench_check(context_open(&s.options, false, 0, &context, &err), &err, "facts and plan");
+    bench_check(prepare_run(&s.options, false, 0, &prepared, &err), &err, "facts and plan");
     bench_point(bench, "plan, by writable roots", "roots", "plan and arguments", roots,
-                measure_one(&(struct side){"plan", plan_once, &context, 5}, 300, 200));
+                measure_one(&(struct side){"plan", plan_once, &prepared, 5}, 300, 200));
     bench_point(bench, "plan, by writable roots", "roots", "with policy and facts", roots,
                 measure_one(&(struct side){"all", open_once, &s, 1}, 300, 200));
-    context_release(&context);
+    prepared_release(&prepared);
     buf_release(&json);
 }
 

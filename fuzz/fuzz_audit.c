@@ -28,11 +28,11 @@ static void each(void *context, const char *line, size_t len, const json_t *reco
     tally->lines++;
 }
 
-static enum qs_status read_all(int fd, struct audit_check *check, struct tally *tally)
+static enum qs_status read_all(int fd, struct run_log_check *check, struct tally *tally)
 {
     struct qs_error err = {0};
     *tally = (struct tally){0};
-    enum qs_status status = audit_read(fd, each, tally, check, &err);
+    enum qs_status status = run_log_read(fd, each, tally, check, &err);
     MUST(status == QS_OK || (status == QS_DAMAGED && err.message[0]));
     MUST(tally->lines == check->records);
     MUST((status == QS_OK) == (check->bad_line == 0));
@@ -40,17 +40,17 @@ static enum qs_status read_all(int fd, struct audit_check *check, struct tally *
     return status;
 }
 
-static enum qs_status append(struct audit *audit, const char *type)
+static enum qs_status append(struct run_log *audit, const char *type)
 {
     json_t *fields = json_object();
-    enum qs_status status = audit_append(audit, type, fields, false, NULL);
+    enum qs_status status = run_log_append(audit, type, fields, false, NULL);
     json_decref(fields);
     return status;
 }
 
-static void check_journal(struct audit *audit)
+static void check_journal(struct run_log *audit)
 {
-    struct audit_check before, after;
+    struct run_log_check before, after;
     struct tally tally;
     enum qs_status was = read_all(audit->fd, &before, &tally);
     enum qs_status appended = append(audit, "end");
@@ -64,13 +64,13 @@ static void check_journal(struct audit *audit)
 }
 
 /* A whole journal from the input's texts. */
-static void make(struct audit *audit, const char *text, size_t len)
+static void make(struct run_log *audit, const char *text, size_t len)
 {
     for (size_t n = 0; len && n < 32; n++) {
         size_t line = strcspn(text, "\n");
         json_t *fields = json_pack("{s:s%}", "argv", text, line);
         if (fields)
-            MUST(audit_append(audit, "start", fields, n % 2, NULL) == QS_OK);
+            MUST(run_log_append(audit, "start", fields, n % 2, NULL) == QS_OK);
         json_decref(fields);
         line += text[line] == '\n';
         text += line;
@@ -82,11 +82,11 @@ static void make(struct audit *audit, const char *text, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct audit audit = {.fd = memfd_create("fuzz", MFD_CLOEXEC), .id = "0123456789abcdef0123456789abcdef"};
+    struct run_log audit = {.fd = memfd_create("fuzz", MFD_CLOEXEC), .id = "0123456789abcdef0123456789abcdef"};
     MUST(audit.fd >= 0 && fcntl(audit.fd, F_SETFL, O_APPEND) == 0); /* as it is opened for use */
     if (size && data[0] == 0) {
         char *text = strndup((const char *)data + 1, size - 1);
-        struct audit_check check;
+        struct run_log_check check;
         struct tally tally;
         MUST(text);
         make(&audit, text, strlen(text));

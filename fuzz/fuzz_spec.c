@@ -8,7 +8,7 @@
  */
 #include "fuzz/fuzz.h"
 #include "qsettings/version.h"
-#include "sandbox/plan/spec.h"
+#include "sandbox/wire/spec.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -28,39 +28,9 @@ static enum qs_status decode(const char *data, size_t len, struct spec *spec)
 
 static void encodes_to(const struct spec *spec, const char *data, size_t len)
 {
-    struct plan plan = {.count = spec->mount_count,
-                        .cwd = spec->cwd,
-                        .scope_abstract = spec->scope_abstract,
-                        .private_var_tmp = spec->private_var_tmp,
-                        .landlock_abi = spec->landlock_abi,
-                        .without = spec->without,
-                        .cpu_seconds = spec->cpu_seconds,
-                        .memory_bytes = spec->memory_bytes,
-                        .file_bytes = spec->file_bytes,
-                        .processes = spec->processes,
-                        .open_files = spec->open_files};
-    struct buf filter = {0}, out = {0};
-    plan.mounts = calloc(plan.count + 1, sizeof *plan.mounts);
-    MUST(plan.mounts);
-    for (size_t i = 0; i < plan.count; i++) {
-        const struct spec_mount *mount = &spec->mounts[i];
-        plan.mounts[i] = (struct plan_mount){.kind = mount->kind,
-                                             .inner = mount->inner,
-                                             .directory = mount->directory,
-                                             .dest = mount->dest,
-                                             .dev = mount->dev,
-                                             .ino = mount->ino};
-    }
-    plan.ref_dir_count = spec->ref_dir_count;
-    for (size_t i = 0; i < spec->ref_dir_count; i++)
-        plan.ref_dirs[i] = (struct plan_ref_dir){.fd = spec->ref_dirs[i].fd,
-                                                 .dev = spec->ref_dirs[i].dev,
-                                                 .ino = spec->ref_dirs[i].ino};
-    buf_add(&filter, spec->filter, spec->filter_len);
-    MUST(spec_encode(&plan, spec->terminal, spec->argv, spec->env, &filter, &out, NULL) == QS_OK);
+    struct buf out = {0};
+    MUST(spec_encode(spec, &out, NULL) == QS_OK);
     MUST(out.len == len && memcmp(out.data, data, len) == 0);
-    free(plan.mounts);
-    buf_release(&filter);
     buf_release(&out);
 }
 

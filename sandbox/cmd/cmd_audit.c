@@ -84,8 +84,8 @@ static enum qs_status open_journal(const struct options *options, int *ret_fd, s
         status = error_set(err, QS_ABSENT, "the home directory %s does not exist", entry->pw_dir);
     if (status != QS_OK)
         return status;
-    const struct state_place place = state_place_of(home.path, options->root, geteuid());
-    status = state_open(&place, "journal", false, &dir, NULL, err);
+    const struct state_base base = state_base_of(home.path, options->run.root, geteuid());
+    status = state_open(&base, "journal", false, &dir, NULL, err);
     if (status != QS_OK)
         return status;
     *ret_fd = openat(dir, "journal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -97,7 +97,7 @@ static enum qs_status open_journal(const struct options *options, int *ret_fd, s
 int cmd_audit(const struct options *options)
 {
     struct qs_error err = {0};
-    struct audit_check check = {0};
+    struct run_log_check check = {0};
     AUTO_FD int fd = -1;
     enum qs_status status = open_journal(options, &fd, &err);
     if (status == QS_ABSENT) {
@@ -105,7 +105,7 @@ int cmd_audit(const struct options *options)
         return report_error(&err, -status);
     }
     if (status == QS_OK)
-        status = audit_read(fd, options->verify ? NULL : options->json ? show_json : show_line, NULL, &check, &err);
+        status = run_log_read(fd, options->verify ? NULL : options->json ? show_json : show_line, NULL, &check, &err);
     if (status != QS_OK)
         return report_error(&err, -status);
     if (options->verify && options->json)

@@ -13,21 +13,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum qs_status clear(const struct state_place *place, const char *workspace, struct qs_error *err)
+static enum qs_status clear(const struct state_base *base, const char *workspace, struct qs_error *err)
 {
     char whole[64];
     int fd = -1;
     (void)snprintf(whole, sizeof whole, "caches/%s", workspace);
-    enum qs_status status = state_open(place, whole, false, &fd, NULL, err);
+    enum qs_status status = state_open(base, whole, false, &fd, NULL, err);
     if (status == QS_ABSENT)
         return QS_OK; /* there are none */
-    return status == QS_OK ? tree_empty(fd, err) : status;
+    return status == QS_OK ? empty_tree(fd, err) : status;
 }
 
-static enum qs_status seed(const struct state_place *place, const char *workspace, struct qs_error *err)
+static enum qs_status seed(const struct state_base *base, const char *workspace, struct qs_error *err)
 {
     struct seed_count count = {0};
-    enum qs_status status = caches_seed(place, workspace, &count, err);
+    enum qs_status status = caches_seed(base, workspace, &count, err);
     if (status == QS_OK)
         (void)printf("%llu files, %llu bytes\n", (unsigned long long)count.files, (unsigned long long)count.bytes);
     return status;
@@ -41,9 +41,9 @@ static enum qs_status change(const struct options *options, struct qs_error *err
     if (!entry)
         return error_set(err, QS_IO, "the password database has no entry for uid %u", (unsigned)geteuid());
     AUTO_FREE char *here = getcwd(NULL, 0);
-    AUTO_FREE char *given = !options->workspace || !here   ? NULL
-                            : options->workspace[0] == '/' ? strdup(options->workspace)
-                                                           : path_join(here, options->workspace);
+    AUTO_FREE char *given = !options->run.workspace || !here   ? NULL
+                            : options->run.workspace[0] == '/' ? strdup(options->run.workspace)
+                                                               : path_join(here, options->run.workspace);
     enum qs_status status = path_look(entry->pw_dir, "/", false, &home, err);
     if (status == QS_OK)
         status = path_look(given ? given : here ? here : "/", "/", false, &workspace, err);
@@ -51,12 +51,12 @@ static enum qs_status change(const struct options *options, struct qs_error *err
         return status;
     if (home.kind != PATH_DIR || workspace.kind != PATH_DIR)
         return error_set(err, QS_USAGE, "there is no such workspace or home directory");
-    const struct state_place place = state_place_of(home.path, options->root, geteuid());
+    const struct state_base base = state_base_of(home.path, options->run.root, geteuid());
     state_workspace_name(workspace.path, name);
     if (options->clear)
-        status = clear(&place, name, err);
+        status = clear(&base, name, err);
     if (status == QS_OK && options->seed)
-        status = seed(&place, name, err);
+        status = seed(&base, name, err);
     return status;
 }
 

@@ -27,19 +27,19 @@ static const char *given_text(const char *now, const json_t *old, const char *na
 
 static enum qs_status make(const struct options *options, const json_t *old, json_t **ret_receipt, struct qs_error *err)
 {
-    const struct battery_request request = {.options = options};
+    const struct verify_request request = {.options = &options->run};
     const struct receipt_given given = {.host_group = given_text(options->host_group, old, "hostGroup"),
                                         .agent = options->agent,
                                         .owner = given_text(options->owner, old, "owner"),
                                         .rollback = given_text(options->rollback, old, "rollback")};
-    struct battery_report battery;
-    struct context context;
-    enum qs_status status = context_open(options, false, 0, &context, err);
+    struct verify_report report;
+    struct prepared prepared;
+    enum qs_status status = prepare_run(&options->run, false, 0, &prepared, err);
     if (status == QS_OK)
-        status = battery_run(&request, &battery, err);
+        status = verify_run(&request, &report, err);
     if (status == QS_OK)
-        status = receipt_make(&context, &battery, &given, ret_receipt, err);
-    context_release(&context);
+        status = receipt_make(&prepared, &report, &given, ret_receipt, err);
+    prepared_release(&prepared);
     return status;
 }
 
@@ -56,7 +56,7 @@ int cmd_receipt(const struct options *options)
         status = make(options, old, &receipt, &err);
     if (status == QS_OK && old) {
         comparison = receipt_compare(old, receipt);
-        status = comparison ? QS_OK : error_set(&err, QS_IO, "out of memory");
+        status = comparison ? QS_OK : error_memory(&err);
     }
     if (status == QS_OK)
         status = print(options, comparison ? comparison : receipt, &err);

@@ -6,6 +6,7 @@
 #include "sandbox/run/run_fallback.h"
 #include "sandbox/run/run_log.h"
 #include "sandbox/run/run_record.h"
+#include "sandbox/sweep/sweep.h"
 #include "terminal/paint.h"
 #include "text/value.h"
 
@@ -15,9 +16,9 @@
 
 struct attempt {
     const struct options *options;
-    struct context context;
+    struct prepared prepared;
     struct sweep sweep;
-    struct audit audit;
+    struct run_log log;
     struct run_result result;
     struct run_early early;
     struct qs_error sweep_err;
@@ -34,17 +35,16 @@ static void opened(void *context, const struct host_facts *facts)
 static enum qs_status record_first(void *context, struct qs_error *err)
 {
     struct attempt *attempt = context;
-    enum qs_status written = sweep_write(&attempt->context, &attempt->sweep, err);
+    enum qs_status written = sweep_write(&attempt->prepared.policy, &attempt->prepared.facts, &attempt->sweep, err);
     if (written != QS_OK)
         return written;
-    if (attempt->context.policy.audit == QS_AUDIT_OFF || attempt->audit.fd >= 0)
+    if (attempt->prepared.policy.audit == QS_AUDIT_OFF || attempt->log.fd >= 0)
         return QS_OK;
-    const struct state_place place =
-        state_place_of(attempt->context.facts.home.path, attempt->options->root, attempt->context.facts.uid);
-    AUTO(value_release) json_t *start = record_start(attempt->options, &attempt->context);
-    enum qs_status status = start ? audit_open(&place, &attempt->audit, err) : error_set(err, QS_IO, "out of memory");
+    AUTO(value_release) json_t *start = run_record_start(&attempt->options->run, &attempt->prepared);
+    enum qs_status status =
+        start ? run_log_open(&attempt->prepared.facts.state, &attempt->log, err) : error_memory(err);
     if (status == QS_OK)
-        status = audit_append(&attempt->audit, "start", start, true, err);
+        status = run_log_append(&attempt->log, "start", start, true, err);
     if (status != QS_OK)
         error_add_advice(err, "executor.audit is required: without its record no command runs");
     return status;
@@ -61,29 +61,30 @@ static void sweep_last(void *context)
 static void record_last(struct attempt *attempt, const struct qs_error *why)
 {
     struct qs_error err = {0};
-    if (attempt->audit.fd >= 0) {
-        AUTO(value_release) json_t *end = record_outcome(&attempt->result, &attempt->sweep);
+    if (attempt->log.fd >= 0) {
+        AUTO(value_release) json_t *end = run_record_outcome(&attempt->result, &attempt->sweep.found);
         if (why && end)
             (void)json_object_set_new(end, "notRun", json_string(why->message));
-        if (!end || audit_append(&attempt->audit, "end", end, false, &err) != QS_OK)
+        if (!end || run_log_append(&attempt->log, "end", end, false, &err) != QS_OK)
             (void)report_error(&err, 0);
     }
-    if (record_status(attempt->options, &attempt->context, &attempt->result, &attempt->sweep, why, &err) != QS_OK)
+    if (run_record_status(&attempt->options->run, &attempt->prepared, &attempt->result, &attempt->sweep.found, why,
+                          &err) != QS_OK)
         (void)report_error(&err, 0);
 }
 
 static enum qs_status run_it(struct attempt *attempt, struct qs_error *err)
 {
-    struct run_request request = {.plan = &attempt->context.plan,
-                                  .env = &attempt->context.env,
-                                  .argv = attempt->options->command,
-                                  .session = attempt->context.in_session ? &attempt->context.session : NULL,
+    struct run_request request = {.plan = &attempt->prepared.plan,
+                                  .env = &attempt->prepared.env,
+                                  .argv = attempt->options->run.command,
+                                  .session = attempt->prepared.in_session ? &attempt->prepared.session : NULL,
                                   .early = &attempt->early,
                                   .before_start = record_first,
                                   .after_end = sweep_last,
                                   .context = attempt};
-    enum qs_status status = context_take_share(&attempt->context, err);
-    return status == QS_OK ? run_try(&request, &attempt->context.facts, &attempt->result, err) : status;
+    enum qs_status status = prepare_share(&attempt->prepared, err);
+    return status == QS_OK ? run_try(&request, &attempt->prepared.facts, &attempt->result, err) : status;
 }
 
 static const char *policy_scope(const struct qs_policy_result *result)
@@ -108,21 +109,21 @@ static void say_lines(const struct sweep_lines *lines)
 
 static void say(const struct attempt *attempt)
 {
-    const struct context *context = &attempt->context;
-    say_lines(&attempt->sweep.violations);
-    say_lines(&attempt->sweep.notices);
+    const struct prepared *prepared = &attempt->prepared;
+    say_lines(&attempt->sweep.found.violations);
+    say_lines(&attempt->sweep.found.notices);
     if (attempt->result.session_over)
         (void)fprintf(stderr, "qsandbox: the command was ended with its session's time, --timeout of %llu s\n",
-                      (unsigned long long)context->session.record.seconds);
-    else if (attempt->result.timed_out && context->timeout_is_ours)
+                      (unsigned long long)prepared->session.record.seconds);
+    else if (attempt->result.timed_out && prepared->timeout_is_ours)
         (void)fprintf(stderr, "qsandbox: the command was ended after %llu s, by --timeout\n",
-                      (unsigned long long)context->plan.wall_seconds);
+                      (unsigned long long)prepared->plan.wall_seconds);
     else if (attempt->result.timed_out)
         (void)fprintf(stderr,
                       "qsandbox: the command was ended after %llu s, by executor.limits.wallSeconds (%s scope)\n",
-                      (unsigned long long)context->plan.wall_seconds, policy_scope(context->result));
+                      (unsigned long long)prepared->plan.wall_seconds, policy_scope(prepared->result));
     if (attempt->result.not_run)
-        (void)fprintf(stderr, "qsandbox: %s: %s\n", attempt->options->command[0],
+        (void)fprintf(stderr, "qsandbox: %s: %s\n", attempt->options->run.command[0],
                       strerrordesc_np(attempt->result.not_run));
 }
 
@@ -140,35 +141,33 @@ static int conclude(struct attempt *attempt, enum qs_status status, struct qs_er
 
 int cmd_run(const struct options *options)
 {
-    struct attempt attempt = {.options = options,
-                              .sweep = {.lock = -1, .pending = -1},
-                              .audit.fd = -1,
-                              .early = RUN_EARLY_NONE,
-                              .result = {.started = false}};
+    struct attempt attempt = {
+        .options = options, .sweep = SWEEP_NONE, .log.fd = -1, .early = RUN_EARLY_NONE, .result = {.started = false}};
     struct qs_error err = {0};
-    if (options->status_fd >= 0 && fcntl(options->status_fd, F_SETFD, FD_CLOEXEC) != 0) {
-        error_set(&err, QS_USAGE, "--status-fd %d is not open", options->status_fd);
+    if (options->run.status_fd >= 0 && fcntl(options->run.status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+        error_set(&err, QS_USAGE, "--status-fd %d is not open", options->run.status_fd);
         return report_error(&err, EXIT_REFUSED);
     }
-    enum qs_status status = context_open_run(options, opened, &attempt, &attempt.context, &err);
-    if (status == QS_OK && attempt.context.store_moved)
+    enum qs_status status = prepare_early(&options->run, opened, &attempt, &attempt.prepared, &err);
+    if (status == QS_OK && attempt.prepared.store_moved)
         (void)fprintf(stderr, "qsandbox: this session's policy is in force; the store holds another by now\n");
     if (status == QS_OK)
-        status = sweep_begin(options, &attempt.context, &attempt.sweep, &err);
-    if (status == QS_OK && attempt.sweep.violations.inherited) /* what was just moved away is not to be planned for */
-        status = context_plan(options, true, 0, &attempt.context, &err);
+        status = sweep_begin(&attempt.prepared.policy, &attempt.prepared.facts, &attempt.sweep, &err);
+    if (status == QS_OK &&
+        attempt.sweep.found.violations.inherited) /* what was just moved away is not to be planned for */
+        status = prepare_plan(&options->run, true, 0, &attempt.prepared, &err);
     if (status == QS_OK)
         status = run_it(&attempt, &err);
     /* Another run's sweep, say, took something away between the look at it and the mount: look again, once. */
     if (status == QS_CONFLICT && !attempt.result.started) {
-        status = context_plan(options, true, 0, &attempt.context, &err);
+        status = prepare_plan(&options->run, true, 0, &attempt.prepared, &err);
         if (status == QS_OK)
             status = run_it(&attempt, &err);
     }
     run_early_cancel(&attempt.early); /* where the run was refused before it was needed */
     int code = conclude(&attempt, status, &err);
-    audit_close(&attempt.audit);
+    run_log_close(&attempt.log);
     sweep_release(&attempt.sweep);
-    context_release(&attempt.context);
+    prepared_release(&attempt.prepared);
     return code;
 }

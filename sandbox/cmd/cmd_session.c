@@ -35,10 +35,10 @@ static void release_keeper(struct keeper *keeper)
 static enum qs_status freeze(const struct options *options, struct keeper *keeper, bool *ret_limited,
                              struct qs_error *err)
 {
-    const struct qs_policy_options where = {.root = options->root};
+    const struct qs_policy_options where = {.root = options->run.root};
     struct qs_policy_result *result = NULL;
     enum qs_status status = qs_policy_read(&where, &result, err);
-    if (status == QS_OK && (options->closed || options->read_only))
+    if (status == QS_OK && (options->run.closed || options->run.read_only))
         status = error_set(err, QS_USAGE, "a session freezes the policy as it is; narrow each run instead");
     if (status == QS_OK)
         status = qs_policy_freeze(result, &keeper->policy, err);
@@ -54,8 +54,8 @@ static enum qs_status limit(const struct options *options, bool limited, struct 
 {
     AUTO(cgroup_fact_release) struct cgroup_fact fact = {.fd = -1};
     keeper->limits.policy = keeper->policy;
-    keeper->limits.seconds = options->timeout_s;
-    keeper->limits.deadline_ms = options->timeout_s ? session_now_ms() + options->timeout_s * 1000 : 0;
+    keeper->limits.seconds = options->run.timeout_s;
+    keeper->limits.deadline_ms = options->run.timeout_s ? run_now_ms() + options->run.timeout_s * 1000 : 0;
     keeper->limits.processes = options->processes;
     if (!options->processes && !limited)
         return QS_OK;
@@ -84,7 +84,7 @@ static enum qs_status name_session(int fd, struct qs_error *err)
     if (!session_process(getpid(), &parent, &start))
         return error_set(err, QS_IO, "cannot read this process's start time from /proc");
     (void)snprintf(text, sizeof text, "%d:%llu:%d", (int)getpid(), start, fd);
-    return setenv(QS_SESSION_VARIABLE, text, 1) == 0 ? QS_OK : error_set(err, QS_IO, "out of memory");
+    return setenv(QS_SESSION_VARIABLE, text, 1) == 0 ? QS_OK : error_memory(err);
 }
 
 static _Noreturn void become_program(const struct options *options, pid_t session, const sigset_t *mask)
@@ -93,9 +93,9 @@ static _Noreturn void become_program(const struct options *options, pid_t sessio
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != session)
         _exit(EXIT_REFUSED);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
-    execvp(options->command[0], options->command);
+    execvp(options->run.command[0], options->run.command);
     int error = errno;
-    (void)fprintf(stderr, "qsandbox: %s: %s\n", options->command[0], strerrordesc_np(error));
+    (void)fprintf(stderr, "qsandbox: %s: %s\n", options->run.command[0], strerrordesc_np(error));
     _exit(error == ENOENT ? 127 : 126);
 }
 
@@ -156,8 +156,8 @@ int cmd_session(const struct options *options)
     if (pid == 0)
         become_program(options, session, &old);
     if (pid < 0) {
-        error_sys(&err, QS_IO, errno, "cannot start %s", options->command[0]);
+        error_sys(&err, QS_IO, errno, "cannot start %s", options->run.command[0]);
         return report_error(&err, EXIT_REFUSED);
     }
-    return wait_for(pid, options->timeout_s, &watched);
+    return wait_for(pid, options->run.timeout_s, &watched);
 }

@@ -10,27 +10,27 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_table(const struct battery_report *report)
+static void print_table(const struct verify_report *report)
 {
     AUTO(buf_release) struct buf text = {0};
     AUTO(buf_release) struct buf shown = {0};
     for (unsigned i = 0; i < CHECK_COUNT; i++) {
-        const struct battery_entry *entry = &report->checks[i];
-        buf_printf(&text, "%-14s  %-21s  %s\n", battery_result_name(entry->result),
-                   battery_check_name((enum battery_check)i), entry->detail);
+        const struct verify_entry *entry = &report->checks[i];
+        buf_printf(&text, "%-14s  %-21s  %s\n", verify_result_name(entry->result),
+                   verify_check_name((enum verify_check)i), entry->detail);
     }
-    bool passed = battery_passed(report);
+    bool passed = verify_passed(report);
     paint_text(&text, passed ? PAINT_GOOD : PAINT_BAD,
                passed ? "pass: the boundary holds here" : "FAIL: the boundary does not hold here");
     terminal_text(&shown, text.data, text.len, colour_wanted(COLOUR_AUTO, STDOUT_FILENO) ? TERMINAL_COLOUR : 0);
     (void)printf("%s\n", shown.data);
 }
 
-static enum qs_status print_json(const struct battery_report *report, struct qs_error *err)
+static enum qs_status print_json(const struct verify_report *report, struct qs_error *err)
 {
-    AUTO(value_release) json_t *json = battery_json(report);
+    AUTO(value_release) json_t *json = verify_json(report);
     AUTO(buf_release) struct buf text = {0};
-    enum qs_status status = json ? value_encode_pretty(json, &text, err) : error_set(err, QS_IO, "out of memory");
+    enum qs_status status = json ? value_encode_pretty(json, &text, err) : error_memory(err);
     if (status == QS_OK)
         (void)printf("%s\n", text.data);
     return status;
@@ -38,15 +38,15 @@ static enum qs_status print_json(const struct battery_report *report, struct qs_
 
 int cmd_verify(const struct options *options)
 {
-    const struct battery_request request = {.options = options};
-    struct battery_report report;
+    const struct verify_request request = {.options = &options->run};
+    struct verify_report report;
     struct qs_error err = {0};
-    enum qs_status status = battery_run(&request, &report, &err);
+    enum qs_status status = verify_run(&request, &report, &err);
     if (status == QS_OK && options->json)
         status = print_json(&report, &err);
     else if (status == QS_OK)
         print_table(&report);
     if (status != QS_OK)
         return report_error(&err, -status);
-    return battery_passed(&report) ? 0 : -QS_NOT_FOUND;
+    return verify_passed(&report) ? 0 : -QS_NOT_FOUND;
 }

@@ -4,8 +4,8 @@
  *
  * Facts are collected first and judged by pure functions, so that a test can show each judgement.
  */
-#ifndef SANDBOX_DOCTOR_H
-#define SANDBOX_DOCTOR_H
+#ifndef SANDBOX_DIAGNOSE_H
+#define SANDBOX_DIAGNOSE_H
 
 #include "sandbox/host/state_dir.h"
 #include "terminal/findings.h"
@@ -30,6 +30,6 @@ void doctor_host(struct findings *findings);
 /* ---- what runs left behind: doctor_state.c ---- */
 
 /* The state directories, pending sweeps, the quarantine, the journal. */
-void doctor_state(const struct state_place *place, struct findings *findings);
+void doctor_state(const struct state_base *base, struct findings *findings);
 
 #endif

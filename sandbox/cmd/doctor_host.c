@@ -3,9 +3,9 @@
 #include "sandbox/cmd/diagnose.h"
 
 #include "base/cleanup.h"
+#include "sandbox/host/facts.h"
 #include "sandbox/host/probe.h"
-#include "sandbox/host/shim_file.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <limits.h>

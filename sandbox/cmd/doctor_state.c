@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/os.h"
-#include "sandbox/host/sys.h"
 #include "sandbox/run/run_log.h"
+#include "sandbox/wire/sys.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,11 +17,11 @@
 #define LIST_MAX_BYTES ((size_t)4 << 20) /* as the sweep writes it at most */
 
 /* Opens BASE/name where it is there. Untrusted directories are findings. */
-static int open_state(const struct state_place *place, const char *name, char **ret_path, struct findings *findings)
+static int open_state(const struct state_base *base, const char *name, char **ret_path, struct findings *findings)
 {
     struct qs_error err = {0};
     int fd = -1;
-    enum qs_status status = state_open(place, name, false, &fd, ret_path, &err);
+    enum qs_status status = state_open(base, name, false, &fd, ret_path, &err);
     if (status == QS_OK)
         return fd;
     if (status != QS_ABSENT)
@@ -108,11 +108,11 @@ static size_t pending_entry(int pending_fd, int locks_fd, const char *entry, str
     return 1;
 }
 
-static void pending(const struct state_place *place, struct findings *findings)
+static void pending(const struct state_base *base, struct findings *findings)
 {
     size_t count = 0;
-    AUTO_FD int pending_fd = open_state(place, "pending", NULL, findings);
-    AUTO_FD int locks_fd = open_state(place, "locks", NULL, findings);
+    AUTO_FD int pending_fd = open_state(base, "pending", NULL, findings);
+    AUTO_FD int locks_fd = open_state(base, "locks", NULL, findings);
     DIR *dir = pending_fd >= 0 ? open_dir(pending_fd) : NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;)
         count += pending_entry(pending_fd, locks_fd, entry->d_name, findings);
@@ -140,10 +140,10 @@ static size_t count_entries(int fd, int depth)
 }
 
 /* quarantine/WORKSPACE/TIME/NAME */
-static void quarantine(const struct state_place *place, struct findings *findings)
+static void quarantine(const struct state_base *base, struct findings *findings)
 {
     AUTO_FREE char *path = NULL, *advice = NULL;
-    AUTO_FD int fd = open_state(place, "quarantine", &path, findings);
+    AUTO_FD int fd = open_state(base, "quarantine", &path, findings);
     size_t count = fd >= 0 ? count_entries(fd, 2) : 0;
     if (count == 0) {
         finding_add(findings, "quarantine", FINDING_OK, NULL, "empty");
@@ -157,19 +157,19 @@ static void quarantine(const struct state_place *place, struct findings *finding
 
 /* ---- the journal ---- */
 
-static void journal(const struct state_place *place, struct findings *findings)
+static void journal(const struct state_base *base, struct findings *findings)
 {
     AUTO_FREE char *path = NULL, *advice = NULL;
     struct qs_error err = {0};
-    struct audit_check check = {0};
+    struct run_log_check check = {0};
     struct stat st;
-    AUTO_FD int dir = open_state(place, "journal", &path, findings);
+    AUTO_FD int dir = open_state(base, "journal", &path, findings);
     AUTO_FD int fd = dir >= 0 ? openat(dir, "journal", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
     if (dir < 0 || (fd < 0 && errno == ENOENT)) {
         finding_add(findings, "journal", FINDING_OK, NULL, "none yet: no run was recorded");
         return;
     }
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != place->uid ||
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != base->uid ||
         (st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_nlink != 1) {
         if (asprintf(&advice, "ls -l %s/journal", path) < 0)
             advice = NULL;
@@ -177,7 +177,7 @@ static void journal(const struct state_place *place, struct findings *findings)
                     "%s/journal is not a file of the runner alone: runs that must be recorded are refused", path);
         return;
     }
-    if (audit_read(fd, NULL, NULL, &check, &err) != QS_OK) {
+    if (run_log_read(fd, NULL, NULL, &check, &err) != QS_OK) {
         if (asprintf(&advice, "look who edited it, then keep it aside: mv %s/journal %s/journal.broken", path, path) <
             0)
             advice = NULL;
@@ -192,9 +192,9 @@ static void journal(const struct state_place *place, struct findings *findings)
                     (unsigned long long)check.records);
 }
 
-void doctor_state(const struct state_place *place, struct findings *findings)
+void doctor_state(const struct state_base *base, struct findings *findings)
 {
-    pending(place, findings);
-    quarantine(place, findings);
-    journal(place, findings);
+    pending(base, findings);
+    quarantine(base, findings);
+    journal(base, findings);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* qsandbox: its command table, options, and how it reports. */
-#ifndef SANDBOX_SANDBOX_H
-#define SANDBOX_SANDBOX_H
+#ifndef SANDBOX_QSANDBOX_H
+#define SANDBOX_QSANDBOX_H
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "sandbox/run/prepare.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,22 +14,14 @@
 #define EXIT_REFUSED    125 /* the sandbox could not be set up; nothing was run */
 
 struct options {
-    const char *root;      /* --root DIR */
-    const char *workspace; /* --workspace DIR */
-    const char *cwd;       /* --cwd DIR */
-    uint64_t timeout_s;    /* --timeout S; 0: the policy's alone */
-    uint64_t processes;    /* session --processes N; 0: no limit */
-    bool closed;           /* --network closed */
-    bool read_only;        /* --filesystem read-only */
-    bool json;             /* --json */
-    bool clear, seed;      /* caches --clear, --seed */
-    bool verify;           /* audit --verify */
-    int status_fd;         /* --status-fd N; -1 */
-    const char *approver;  /* --claimed-approver */
-    bool yaml;             /* receipt: --yaml, and what only the caller knows */
+    struct run_options run; /* also --root of the commands that run nothing */
+    uint64_t processes;     /* session --processes N; 0: no limit */
+    bool json;              /* --json */
+    bool clear, seed;       /* caches --clear, --seed */
+    bool verify;            /* audit --verify */
+    bool yaml;              /* receipt: --yaml, and what only the caller knows */
     const char *compare, *agent, *host_group, *owner, *rollback;
-    char **command; /* after --; ended by NULL */
-    int command_count;
+    int command_count; /* words of run.command */
 };
 
 struct command {

@@ -68,7 +68,7 @@ int report_error(const struct qs_error *err, int exit_status)
 
 static int call(const struct command *command, int argc, char **argv, const char *root)
 {
-    struct options options = {.root = root, .status_fd = -1};
+    struct options options = {.run = {.root = root, .status_fd = -1}};
     struct qs_error err = {0};
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
         (void)printf("usage: qsandbox [--root DIR] %s %s\n\n%s\n\n", command->name, command->usage, command->summary);
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--inner") == 0)
         return shim_main(argc - 2, argv + 2);
-    if (argc > 1 && strcmp(argv[1], "--battery") == 0)
+    if (argc > 1 && strcmp(argv[1], "--probe") == 0)
         return inside_main(argc - 2, argv + 2);
     const char *root = NULL;
     int at = 1;

@@ -23,7 +23,7 @@ struct receipt_given {
  * promote otherwise. The agent's program is asked for its version on the host. A new reference.
  * Errors: QS_USAGE (no such agent program), QS_INVALID (a given text, or a path, is not UTF-8), QS_IO.
  */
-enum qs_status receipt_make(const struct context *context, const struct battery_report *battery,
+enum qs_status receipt_make(const struct prepared *prepared, const struct verify_report *report,
                             const struct receipt_given *given, json_t **ret_receipt, struct qs_error *err) QS_MUST_USE;
 
 /* Reads a receipt, JSON or YAML by the file's ending. A new reference. Errors: QS_USAGE (no such file), QS_INVALID (not

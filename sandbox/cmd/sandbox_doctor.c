@@ -28,8 +28,8 @@ static void look_state(const char *root, struct findings *findings)
         finding_add_error(findings, "state", FINDING_FAIL, &err, "make it, or give the user another one");
         return;
     }
-    const struct state_place place = state_place_of(home.path, root, geteuid());
-    doctor_state(&place, findings);
+    const struct state_base base = state_base_of(home.path, root, geteuid());
+    doctor_state(&base, findings);
 }
 
 static enum qs_status print(const struct findings *findings, bool as_json, struct qs_error *err)
@@ -38,7 +38,7 @@ static enum qs_status print(const struct findings *findings, bool as_json, struc
     AUTO(buf_release) struct buf shown = {0};
     AUTO(value_release) json_t *report = findings_json(findings);
     if (!report)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     if (as_json) {
         enum qs_status status = value_encode_pretty(report, &shown, err);
         if (status != QS_OK)
@@ -50,7 +50,7 @@ static enum qs_status print(const struct findings *findings, bool as_json, struc
                       colour_wanted(COLOUR_AUTO, STDOUT_FILENO) ? TERMINAL_COLOUR : 0);
     }
     if (text.failed || shown.failed)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     (void)fputs(shown.data, stdout);
     return QS_OK;
 }
@@ -60,7 +60,7 @@ int cmd_doctor(const struct options *options)
     AUTO(findings_release) struct findings findings = {0};
     struct qs_error err = {0};
     doctor_host(&findings);
-    look_state(options->root, &findings);
+    look_state(options->run.root, &findings);
     if (print(&findings, options->json, &err) != QS_OK)
         return report_error(&err, -err.status);
     return findings_worst(&findings) == FINDING_FAIL ? -QS_NOT_FOUND : 0;

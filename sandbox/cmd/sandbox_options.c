@@ -157,16 +157,16 @@ static enum qs_status take(int code, const char *value, struct options *options,
     uint64_t number = 0;
     switch (code) {
     case CODE_WORKSPACE:
-        options->workspace = value;
+        options->run.workspace = value;
         return QS_OK;
     case CODE_CWD:
-        options->cwd = value;
+        options->run.cwd = value;
         return QS_OK;
     case CODE_ROOT:
-        options->root = value;
+        options->run.root = value;
         return QS_OK;
     case CODE_TIMEOUT:
-        if (!parse_number(value, UINT32_MAX, &options->timeout_s) || options->timeout_s == 0)
+        if (!parse_number(value, UINT32_MAX, &options->run.timeout_s) || options->run.timeout_s == 0)
             return error_set(err, QS_USAGE, "--timeout takes a number of seconds from 1 up, not '%s'", value);
         return QS_OK;
     case CODE_PROCESSES:
@@ -175,18 +175,18 @@ static enum qs_status take(int code, const char *value, struct options *options,
                              value);
         return QS_OK;
     case CODE_NETWORK:
-        return narrow("network", value, "closed", &options->closed, err);
+        return narrow("network", value, "closed", &options->run.closed, err);
     case CODE_FILESYSTEM:
-        return narrow("filesystem", value, "read-only", &options->read_only, err);
+        return narrow("filesystem", value, "read-only", &options->run.read_only, err);
     case CODE_STATUS_FD:
         if (!parse_number(value, 1 << 20, &number) || number < 1)
             return error_set(err, QS_USAGE, "--status-fd takes a descriptor, not '%s'", value);
-        options->status_fd = (int)number;
+        options->run.status_fd = (int)number;
         return QS_OK;
     case CODE_APPROVER:
         if (strcmp(value, "human") != 0 && strcmp(value, "classifier") != 0 && strcmp(value, "rule") != 0)
             return error_set(err, QS_USAGE, "--claimed-approver is human, classifier or rule, not '%s'", value);
-        options->approver = value;
+        options->run.approver = value;
         return QS_OK;
     case CODE_JSON:
         options->json = true;
@@ -259,7 +259,7 @@ enum qs_status options_parse(const struct command *command, int argc, char **arg
         if (status != QS_OK)
             return status;
     }
-    options.command = argv + optind;
+    options.run.command = argv + optind;
     options.command_count = argc - optind;
     if (command->takes_command && options.command_count == 0)
         return error_set(
@@ -267,9 +267,9 @@ enum qs_status options_parse(const struct command *command, int argc, char **arg
             "%s needs a command: qsandbox %s [OPTIONS] -- COMMAND...; `qsandbox %s --help` lists the options",
             command->name, command->name, command->name);
     if (!command->takes_command && options.command_count > 0)
-        return error_set(err, QS_USAGE, "%s takes no argument '%s'", command->name, options.command[0]);
-    if (options.root && options.root[0] != '/')
-        return error_set(err, QS_USAGE, "--root takes an absolute path, not '%s'", options.root);
+        return error_set(err, QS_USAGE, "%s takes no argument '%s'", command->name, options.run.command[0]);
+    if (options.run.root && options.run.root[0] != '/')
+        return error_set(err, QS_USAGE, "--root takes an absolute path, not '%s'", options.run.root);
     *ret_options = options;
     return QS_OK;
 }

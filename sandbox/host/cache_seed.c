@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
  * Every name is one step from an open directory, and no link is followed on either side, so that nothing which a
  * command left there leads the copy elsewhere. A file appears whole under its name; what is there already stays.
  */
-#ifndef SANDBOX_CACHESEED_H
-#define SANDBOX_CACHESEED_H
+#ifndef SANDBOX_CACHE_SEED_H
+#define SANDBOX_CACHE_SEED_H
 
 #include "base/error.h"
 

@@ -45,13 +45,13 @@ static void fact_of(int fd, char *path, struct path_fact *fact)
 /* The directory that holds a workspace's private caches. */
 static enum qs_status open_base(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
 {
-    const struct state_place place = state_place_of(facts->home.path, request->root, facts->uid);
+    const struct state_base base = state_base_of(facts->home.path, request->root, facts->uid);
     char workspace[STATE_WORKSPACE_BYTES], whole[256];
-    state_workspace_name(facts->roots[0].place.path, workspace);
+    state_workspace_name(facts->roots[0].dir.path, workspace);
     (void)snprintf(whole, sizeof whole, "caches/%s", workspace);
     int fd = -1;
     char *path = NULL;
-    enum qs_status status = state_open(&place, whole, request->make_caches, &fd, &path, err);
+    enum qs_status status = state_open(&base, whole, request->make_caches, &fd, &path, err);
     if (status == QS_ABSENT)
         return QS_OK;
     if (status == QS_OK)
@@ -83,10 +83,10 @@ static enum qs_status look_one(const struct facts_request *request, struct host_
 {
     struct cache_fact *cache = &facts->caches[facts->cache_count++];
     *cache = (struct cache_fact){
-        .name = table[i].value, .variable = table[i].variable, .also = table[i].also, .place.fd = -1, .source.fd = -1};
-    enum qs_status status = path_look(table[i].place, facts->home.path, false, &cache->place, err);
-    if (status == QS_OK && cache->place.kind != PATH_DIR && cache->place.kind != PATH_ABSENT)
-        status = error_set(err, QS_INVALID, "%s is not a directory", cache->place.path);
+        .name = table[i].value, .variable = table[i].variable, .also = table[i].also, .home.fd = -1, .source.fd = -1};
+    enum qs_status status = path_look(table[i].place, facts->home.path, false, &cache->home, err);
+    if (status == QS_OK && cache->home.kind != PATH_DIR && cache->home.kind != PATH_ABSENT)
+        status = error_set(err, QS_INVALID, "%s is not a directory", cache->home.path);
     if (status == QS_OK)
         status = open_private(request, facts, table[i].name, &cache->source, err);
     return status;
@@ -96,14 +96,14 @@ enum qs_status caches_look(const struct facts_request *request, struct host_fact
 {
     facts->caches = calloc(TABLE_COUNT, sizeof *facts->caches);
     if (!facts->caches)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = open_base(request, facts, err);
     for (size_t i = 0; i < TABLE_COUNT && status == QS_OK; i++)
         status = look_one(request, facts, i, err);
     return status;
 }
 
-enum qs_status caches_seed(const struct state_place *place, const char *workspace, struct seed_count *count,
+enum qs_status caches_seed(const struct state_base *base, const char *workspace, struct seed_count *count,
                            struct qs_error *err)
 {
     enum qs_status status = QS_OK;
@@ -113,11 +113,11 @@ enum qs_status caches_seed(const struct state_place *place, const char *workspac
             AUTO_FREE char *host = path_join(table[i].place, table[i].seed[j]);
             char name[256];
             int to = -1;
-            status = host ? path_look(host, place->home, true, &from, err) : error_set(err, QS_IO, "out of memory");
+            status = host ? path_look(host, base->home, true, &from, err) : error_memory(err);
             if (status != QS_OK || from.kind != PATH_DIR)
                 continue;
             (void)snprintf(name, sizeof name, "caches/%s/%s/%s", workspace, table[i].name, table[i].seed[j]);
-            status = state_open(place, name, true, &to, NULL, err);
+            status = state_open(base, name, true, &to, NULL, err);
             if (status == QS_OK)
                 status = seed_tree(from.fd, to, count, err);
         }

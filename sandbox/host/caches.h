@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Build caches: which ones there are, and the private directories that stand in for them, one set for each workspace.
  */
-#ifndef SANDBOX_HOSTCACHE_H
-#define SANDBOX_HOSTCACHE_H
+#ifndef SANDBOX_CACHES_H
+#define SANDBOX_CACHES_H
 
 #include "sandbox/host/facts.h"
 
@@ -14,10 +14,10 @@
 enum qs_status caches_look(const struct facts_request *request, struct host_facts *facts,
                            struct qs_error *err) QS_MUST_USE;
 
-struct state_place;
+struct state_base;
 struct seed_count;
 /* Copies what the tools have in the home's caches into a workspace's private ones. Errors: QS_UNTRUSTED, QS_IO. */
-enum qs_status caches_seed(const struct state_place *place, const char *workspace, struct seed_count *count,
+enum qs_status caches_seed(const struct state_base *base, const char *workspace, struct seed_count *count,
                            struct qs_error *err) QS_MUST_USE;
 
 #endif

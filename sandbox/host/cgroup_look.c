@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "sandbox/host/host_path.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <linux/magic.h>

@@ -3,7 +3,7 @@
 #include "sandbox/host/copy_tree.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static int enter(int dir, const char *name, dev_t device)
     return chmod(self, 0700) == 0 ? openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
-enum qs_status tree_empty(int fd, struct qs_error *err)
+enum qs_status empty_tree(int fd, struct qs_error *err)
 {
     DIR *dir = fdopendir(fd);
     enum qs_status status = QS_OK;
@@ -48,14 +48,14 @@ enum qs_status tree_empty(int fd, struct qs_error *err)
         int child = errno == EISDIR ? enter(dirfd(dir), name, here.st_dev) : -1;
         if (child < 0)
             status = error_sys(err, QS_IO, errno, "cannot remove %s", name);
-        else if ((status = tree_empty(child, err)) == QS_OK && unlinkat(dirfd(dir), name, AT_REMOVEDIR) != 0)
+        else if ((status = empty_tree(child, err)) == QS_OK && unlinkat(dirfd(dir), name, AT_REMOVEDIR) != 0)
             status = error_sys(err, QS_IO, errno, "cannot remove %s", name);
     }
     (void)closedir(dir);
     return status;
 }
 
-enum qs_status tree_remove(int parent, const char *name, struct qs_error *err)
+enum qs_status remove_tree(int parent, const char *name, struct qs_error *err)
 {
     struct stat here;
     if (unlinkat(parent, name, 0) == 0)
@@ -63,7 +63,7 @@ enum qs_status tree_remove(int parent, const char *name, struct qs_error *err)
     int child = errno == EISDIR && fstat(parent, &here) == 0 ? enter(parent, name, here.st_dev) : -1;
     if (child < 0)
         return error_sys(err, QS_IO, errno, "cannot remove %s", name);
-    enum qs_status status = tree_empty(child, err);
+    enum qs_status status = empty_tree(child, err);
     if (status == QS_OK && unlinkat(parent, name, AT_REMOVEDIR) != 0)
         status = error_sys(err, QS_IO, errno, "cannot remove %s", name);
     return status;
@@ -104,7 +104,7 @@ static enum qs_status copy_file(struct copying *copying, int place, const struct
         if (len < 0)
             return error_sys(err, QS_IO, errno, "cannot copy %s", as_name);
         if ((copying->bytes -= len) < 0)
-            return error_set(err, QS_INVALID, "more than %lld bytes", (long long)TREE_COPY_MAX_BYTES);
+            return error_set(err, QS_INVALID, "more than %lld bytes", (long long)COPY_TREE_MAX_BYTES);
     }
     return QS_OK;
 }
@@ -129,7 +129,7 @@ static enum qs_status copy_dir(struct copying *copying, int from, const char *na
                                const char *as_name, unsigned depth, struct qs_error *err)
 {
     if (depth == 0)
-        return error_set(err, QS_INVALID, "more than %u directories deep", TREE_COPY_MAX_DEPTH);
+        return error_set(err, QS_INVALID, "more than %u directories deep", COPY_TREE_MAX_DEPTH);
     if (mkdirat(to, as_name, 0700) != 0)
         return error_sys(err, QS_IO, errno, "cannot make %s", as_name);
     AUTO_FD int copy = openat(to, as_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -150,7 +150,7 @@ static enum qs_status copy_entry(struct copying *copying, int from, const char *
     if (place < 0 || fstat(place, &st) != 0)
         return error_sys(err, QS_IO, errno, "cannot look at %s", name);
     if (copying->entries-- == 0)
-        return error_set(err, QS_INVALID, "more than %u entries", TREE_COPY_MAX_ENTRIES);
+        return error_set(err, QS_INVALID, "more than %u entries", COPY_TREE_MAX_ENTRIES);
     if (S_ISLNK(st.st_mode))
         return copy_link(from, name, to, as_name, err);
     if (S_ISDIR(st.st_mode))
@@ -158,8 +158,8 @@ static enum qs_status copy_entry(struct copying *copying, int from, const char *
     return S_ISREG(st.st_mode) ? copy_file(copying, place, &st, to, as_name, err) : QS_OK;
 }
 
-enum qs_status tree_copy(int from, const char *name, int to, const char *as_name, struct qs_error *err)
+enum qs_status copy_tree(int from, const char *name, int to, const char *as_name, struct qs_error *err)
 {
-    struct copying copying = {.bytes = TREE_COPY_MAX_BYTES, .entries = TREE_COPY_MAX_ENTRIES};
-    return copy_entry(&copying, from, name, to, as_name, TREE_COPY_MAX_DEPTH, err);
+    struct copying copying = {.bytes = COPY_TREE_MAX_BYTES, .entries = COPY_TREE_MAX_ENTRIES};
+    return copy_entry(&copying, from, name, to, as_name, COPY_TREE_MAX_DEPTH, err);
 }

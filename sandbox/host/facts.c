@@ -2,24 +2,22 @@
 /* Collecting the host facts: who runs, where, and each path that the policy names. */
 #include "sandbox/host/facts.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "sandbox/host/caches.h"
 #include "sandbox/host/guard.h"
-#include "sandbox/host/shim_file.h"
-#include "sandbox/host/sys.h"
-#include "sandbox/host/unix_sockets.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
-static enum qs_status no_memory(struct qs_error *err)
-{
-    return error_set(err, QS_IO, "out of memory");
-}
+#define INSTALLED_SHIM     "/libexec/qsettings/qsandbox-shim"
+#define FIELDS_BEFORE_PATH 7 /* in /proc/net/unix */
 
 void host_facts_release(struct host_facts *facts)
 {
@@ -30,7 +28,7 @@ void host_facts_release(struct host_facts *facts)
     free(facts->kernel);
     path_fact_release(&facts->home);
     for (size_t i = 0; i < facts->root_count; i++) {
-        path_fact_release(&facts->roots[i].place);
+        path_fact_release(&facts->roots[i].dir);
         git_fact_release(&facts->roots[i].git);
         path_facts_release(&facts->roots[i].guarded);
         path_facts_release(&facts->roots[i].pinned);
@@ -44,13 +42,65 @@ void host_facts_release(struct host_facts *facts)
     path_fact_release(&facts->resolv);
     path_fact_release(&facts->shim);
     for (size_t i = 0; i < facts->cache_count; i++) {
-        path_fact_release(&facts->caches[i].place);
+        path_fact_release(&facts->caches[i].home);
         path_fact_release(&facts->caches[i].source);
     }
     free(facts->caches);
     path_fact_release(&facts->cache_base);
     cgroup_fact_release(&facts->group);
     *facts = HOST_FACTS_NONE;
+}
+
+/* ---- the shim ---- */
+
+/* Absence is no error. */
+static enum qs_status look_shim_at(const char *path, struct path_fact *ret_fact, struct qs_error *err)
+{
+    struct stat st, own;
+    AUTO_FD int fd = sys_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return QS_OK;
+    if (fd < 0 || fstat(fd, &st) != 0 || stat("/proc/self/exe", &own) != 0)
+        return error_sys(err, QS_IO, errno, "cannot look at the shim %s", path);
+    mode_t others = S_IWGRP | S_IWOTH;
+    if (!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != own.st_uid) || (st.st_mode & ~own.st_mode & others))
+        return error_set(err, QS_UNTRUSTED, "the shim %s is not a file that is kept like the executor itself", path);
+    char *copy = strdup(path);
+    if (!copy)
+        return error_memory(err);
+    *ret_fact = (struct path_fact){.path = copy,
+                                   .kind = PATH_FILE,
+                                   .dev = st.st_dev,
+                                   .ino = st.st_ino,
+                                   .uid = st.st_uid,
+                                   .mode = st.st_mode,
+                                   .fd = steal_fd(&fd)};
+    return QS_OK;
+}
+
+/* The length of what is before the last slash. */
+static size_t parent_len(const char *path, size_t len)
+{
+    while (len > 0 && path[len - 1] != '/')
+        len--;
+    return len > 0 ? len - 1 : 0;
+}
+
+enum qs_status shim_look(const char *executable, struct path_fact *ret_fact, struct qs_error *err)
+{
+    struct path_fact fact = {.fd = -1};
+    AUTO(buf_release) struct buf beside = {0}, installed = {0};
+    buf_printf(&beside, "%s-shim", executable);
+    buf_add(&installed, executable, parent_len(executable, parent_len(executable, strlen(executable))));
+    buf_add_str(&installed, INSTALLED_SHIM);
+    if (beside.failed || installed.failed)
+        return error_memory(err);
+    enum qs_status status = look_shim_at(beside.data, &fact, err);
+    if (status == QS_OK && fact.kind == PATH_ABSENT)
+        status = look_shim_at(installed.data, &fact, err);
+    if (status == QS_OK)
+        *ret_fact = fact;
+    return status;
 }
 
 /* ---- the runner ---- */
@@ -70,10 +120,12 @@ static enum qs_status look_user(const struct facts_request *request, struct host
     facts->user = strdup(entry.pw_name);
     facts->shell = strdup(entry.pw_shell[0] ? entry.pw_shell : "/bin/sh");
     if (!facts->user || !facts->shell)
-        return no_memory(err);
+        return error_memory(err);
     enum qs_status status = path_look(request->home ? request->home : entry.pw_dir, "/", false, &facts->home, err);
     if (status == QS_OK && facts->home.kind != PATH_DIR)
         status = error_set(err, QS_INVALID, "the home directory %s does not exist", entry.pw_dir);
+    if (status == QS_OK)
+        facts->state = state_base_of(facts->home.path, request->root, facts->uid);
     return status;
 }
 
@@ -96,7 +148,7 @@ static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
     status = path_look_itself("/run", &run, NULL);
     facts->has_run = status == QS_OK && run.kind == PATH_DIR;
     if (!facts->executable || !facts->kernel)
-        return no_memory(err);
+        return error_memory(err);
     status = shim_look(facts->executable, &facts->shim, err);
     if (status != QS_OK)
         return status;
@@ -113,8 +165,8 @@ static enum qs_status guard_root(const struct qs_policy *policy, struct root_fac
         /* In a linked worktree .git is a file: what git needs is guarded by git_look. */
         if (strncmp(name, ".git/", 5) == 0 && root->git.dot_git.kind != PATH_DIR)
             continue;
-        AUTO_FREE char *path = path_join(root->place.path, name);
-        status = path ? guard_below(root->place.path, path, &root->guarded, &root->pinned, err) : no_memory(err);
+        AUTO_FREE char *path = path_join(root->dir.path, name);
+        status = path ? guard_below(root->dir.path, path, &root->guarded, &root->pinned, err) : error_memory(err);
     }
     return status;
 }
@@ -123,17 +175,17 @@ static enum qs_status look_root(const struct facts_request *request, struct host
                                 struct qs_error *err)
 {
     struct root_fact *root = &facts->roots[facts->root_count++];
-    *root = (struct root_fact){.place.fd = -1, .git = {.dot_git.fd = -1, .common.fd = -1}};
-    enum qs_status status = path_look(given, facts->home.path, true, &root->place, err);
+    *root = (struct root_fact){.dir.fd = -1, .git = {.dot_git.fd = -1, .common.fd = -1}};
+    enum qs_status status = path_look(given, facts->home.path, true, &root->dir, err);
     if (status != QS_OK)
         return status;
-    if (root->place.kind == PATH_ABSENT)
+    if (root->dir.kind == PATH_ABSENT)
         return error_set(err, QS_INVALID, "the writable root %s does not exist", given);
-    if (root->place.kind != PATH_DIR)
+    if (root->dir.kind != PATH_DIR)
         return error_set(err, QS_INVALID, "the writable root %s is not a directory", given);
     if (request->policy->filesystem == QS_FS_READ_ONLY)
         return QS_OK; /* nothing to guard where nothing is writable */
-    return git_look(&root->place, &root->git, err);
+    return git_look(&root->dir, &root->git, err);
 }
 
 static char *absolute(const char *path)
@@ -152,11 +204,11 @@ static enum qs_status look_workspace(const struct facts_request *request, struct
     facts->roots = calloc(1, sizeof *facts->roots);
     AUTO_FREE char *workspace = absolute(request->workspace);
     if (!facts->roots)
-        return no_memory(err);
+        return error_memory(err);
     if (!workspace)
         return error_sys(err, QS_USAGE, errno, "cannot tell the current directory");
     enum qs_status status = look_root(request, facts, workspace, err);
-    if (status != QS_OK && facts->roots[0].place.kind != PATH_DIR && status == QS_INVALID)
+    if (status != QS_OK && facts->roots[0].dir.kind != PATH_DIR && status == QS_INVALID)
         return error_set(err, QS_USAGE, "the workspace %s is not a directory that can be reached", workspace);
     return status;
 }
@@ -170,7 +222,7 @@ static enum qs_status look_listed_roots(const struct facts_request *request, str
         return QS_OK;
     struct root_fact *grown = reallocarray(facts->roots, 1 + listed->count, sizeof *grown);
     if (!grown)
-        return no_memory(err);
+        return error_memory(err);
     facts->roots = grown;
     for (size_t i = 0; i < listed->count && status == QS_OK; i++)
         status = look_root(request, facts, listed->items[i], err);
@@ -201,6 +253,50 @@ static enum qs_status look_cwd(const struct facts_request *request, struct host_
     return QS_OK;
 }
 
+/* ---- the host's pathname sockets: "Num: RefCount Protocol Flags Type St Inode Path", proc(5) ---- */
+
+static void release_file(FILE **file)
+{
+    if (*file)
+        (void)fclose(*file);
+}
+
+/* The path in one line of the table, NULL where the socket has none or an abstract one. Changes line. */
+static char *socket_path(char *line)
+{
+    line[strcspn(line, "\n")] = '\0';
+    for (int field = 0; field < FIELDS_BEFORE_PATH; field++) {
+        line += strspn(line, " ");
+        line += strcspn(line, " ");
+    }
+    if (*line == ' ')
+        line++;
+    return line[0] == '/' ? line : NULL;
+}
+
+static enum qs_status look_host_sockets(const char *table, struct path_facts *facts, struct qs_error *err)
+{
+    AUTO(release_file) FILE *file = fopen(table, "re");
+    if (!file)
+        return error_sys(err, QS_IO, errno, "cannot read %s, which lists the sockets to hide", table);
+    AUTO_FREE char *line = NULL;
+    size_t size = 0;
+    while (getline(&line, &size, file) > 0) {
+        const char *path = socket_path(line);
+        struct path_fact fact = {.fd = -1};
+        /* A name that runs through a link is listed as it was bound; the place behind it is what has to be hidden. */
+        if (!path || path_look(path, "/", false, &fact, NULL) != QS_OK)
+            continue;
+        if (fact.kind != PATH_SOCKET)
+            path_fact_release(&fact);
+        else if (!path_facts_add(facts, &fact))
+            return error_memory(err);
+    }
+    if (ferror(file))
+        return error_sys(err, QS_IO, errno, "cannot read %s, which lists the sockets to hide", table);
+    return QS_OK;
+}
+
 /* ---- lists of paths ---- */
 
 /* A hidden path in a writable place: a directory on the way that was renamed, or closed, would show it to the next run.
@@ -210,7 +306,7 @@ static enum qs_status guard_hidden(struct host_facts *facts, const struct path_f
     enum qs_status status = QS_OK;
     for (size_t i = 0; i < facts->root_count && status == QS_OK; i++) {
         struct root_fact *root = &facts->roots[i];
-        const char *top = root->place.path;
+        const char *top = root->dir.path;
         status = guard_seen(top, hidden, err);
         if (status == QS_OK && hidden->path && path_within(hidden->path, top) && strcmp(hidden->path, top) != 0)
             status = guard_way(top, hidden->path, &root->pinned, err);
@@ -237,7 +333,7 @@ static enum qs_status look_list(const struct qs_list *list, struct host_facts *h
         if (fact.kind == PATH_ABSENT)
             path_fact_release(&fact);
         else if (!path_facts_add(facts, &fact))
-            status = no_memory(err);
+            status = error_memory(err);
     }
     return status;
 }
@@ -311,7 +407,7 @@ static enum qs_status collect(const struct facts_request *request, struct host_f
         status = look_list(&policy->hidden_paths, facts, false,
                            policy->filesystem == QS_FS_WORKSPACE_WRITE ? guard_hidden : NULL, &facts->hidden, err);
     if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
-        status = host_sockets_look("/proc/net/unix", &facts->host_sockets, err);
+        status = look_host_sockets("/proc/net/unix", &facts->host_sockets, err);
     if (status == QS_OK)
         status = look_stores(request, facts, err);
     return status;

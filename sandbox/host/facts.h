@@ -3,12 +3,13 @@
  * Host facts: all that a plan needs to know about the machine, looked at once, by this module alone. What follows
  * (plan, environment, bubblewrap's arguments) is pure and works on these facts.
  */
-#ifndef SANDBOX_HOSTFACTS_H
-#define SANDBOX_HOSTFACTS_H
+#ifndef SANDBOX_FACTS_H
+#define SANDBOX_FACTS_H
 
 #include "qsettings/policy.h"
 #include "sandbox/host/cgroup.h"
 #include "sandbox/host/host_path.h"
+#include "sandbox/host/state_dir.h"
 
 enum checkout {
     CHECKOUT_NONE,      /* no .git in the root */
@@ -37,7 +38,7 @@ struct git_fact {
 
 /* One directory that the policy, or the command line, makes writable. */
 struct root_fact {
-    struct path_fact place;
+    struct path_fact dir;
     struct git_fact git;
     struct path_facts guarded; /* executor.protectedPaths that exist, and the links on the way to them */
     struct path_facts pinned;  /* the directories on the way to them */
@@ -48,15 +49,16 @@ struct cache_fact {
     const char *name;        /* its directory below the private store */
     const char *variable;    /* names it to the program where the home has no such directory */
     const char *also;        /* another variable of the caller by which the program may have it elsewhere; NULL */
-    struct path_fact place;  /* in the home; may be absent */
-    struct path_fact source; /* the private one; kept open */
+    struct path_fact home;   /* the tool's own, in the home directory; may be absent */
+    struct path_fact source; /* the private one, which is shown over it; kept open */
 };
 
 struct host_facts {
     uid_t uid;
     gid_t gid;
     char *user;
-    struct path_fact home; /* of the password database, resolved */
+    struct path_fact home;   /* of the password database, resolved */
+    struct state_base state; /* borrows from home and from the request's root */
     char *shell;
     char *cwd;               /* where the command starts, without links */
     struct root_fact *roots; /* [0] is the workspace */
@@ -120,5 +122,13 @@ bool host_facts_early_serve(const struct qs_policy *policy, bool read_only);
 /* Looks at .git in a root. Errors: QS_INVALID (.git is a symbolic link), QS_IO. */
 enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, struct qs_error *err) QS_MUST_USE;
 void git_fact_release(struct git_fact *git);
+
+/*
+ * The shim as a program of its own, linked statically because it starts in every run: `EXECUTABLE-shim`, or
+ * `../libexec/qsettings/qsandbox-shim` from the executor's directory. It must be a file of the executor's owner or of
+ * root, no more writable than the executor. Absent: the executor is its own shim (`--inner`), which is the same code.
+ * Errors: QS_UNTRUSTED, QS_IO.
+ */
+enum qs_status shim_look(const char *executable, struct path_fact *ret_fact, struct qs_error *err) QS_MUST_USE;
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "sandbox/host/gitconfig.h"
 #include "sandbox/host/guard.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -62,11 +62,11 @@ static enum qs_status guard_name(struct git_fact *git, const char *top, const ch
     size_t before = git->guarded.count;
     enum qs_status status = path ? guard_below(top, path, &git->guarded, &git->pinned, err) : QS_IO;
     if (!path)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     if (status != QS_OK || git->guarded.count > before)
         return status;
     struct path_fact absent = {.given = STEAL(path), .fd = -1};
-    return path_facts_add(&git->absent, &absent) ? QS_OK : error_set(err, QS_IO, "out of memory");
+    return path_facts_add(&git->absent, &absent) ? QS_OK : error_memory(err);
 }
 
 static enum qs_status guard_names(struct git_fact *git, const char *top, const char *dir, const char *const *names,
@@ -88,7 +88,7 @@ static enum qs_status guard_named(struct git_fact *git, const char *root, const 
     AUTO_FREE char *place = name[0] == '/' ? strdup(name) : path_join(base, name);
     size_t before = git->guarded.count;
     if (!place)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = guard_below(root, place, &git->guarded, &git->pinned, err);
     if (status == QS_OK && git->guarded.count > before) /* the last one is what all links lead to */
         *ret_place = strdup(git->guarded.items[git->guarded.count - 1].path);
@@ -98,7 +98,7 @@ static enum qs_status guard_named(struct git_fact *git, const char *root, const 
     if (!path_within(place, root))
         return QS_OK;
     struct path_fact absent = {.given = STEAL(place), .fd = -1};
-    return path_facts_add(&git->absent, &absent) ? QS_OK : error_set(err, QS_IO, "out of memory");
+    return path_facts_add(&git->absent, &absent) ? QS_OK : error_memory(err);
 }
 
 struct config_reading {
@@ -138,7 +138,7 @@ static enum qs_status guard_config(struct git_fact *git, const char *config, con
     AUTO_FREE char *text = config_text(config);
     AUTO_FREE char *dir = strdup(config);
     if (!dir)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     *strrchr(dir, '/') = '\0';
     struct config_reading reading = {.git = git, .root = root, .tree = tree, .dir = dir, .depth = depth, .err = err};
     if (text)
@@ -152,7 +152,7 @@ static enum qs_status guard_configs(struct git_fact *git, const char *gitdir, co
     AUTO_FREE char *config = path_join(gitdir, "config");
     AUTO_FREE char *worktree = path_join(gitdir, "config.worktree");
     if (!config || !worktree)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = guard_config(git, config, tree, root, GIT_INCLUDE_MAX_DEPTH, err);
     return status == QS_OK ? guard_config(git, worktree, tree, root, GIT_INCLUDE_MAX_DEPTH, err) : status;
 }
@@ -201,7 +201,7 @@ static enum qs_status guard_module(struct git_fact *git, const char *root, const
         return status;
     AUTO_FREE char *tree = named[0] == '/' ? strdup(named) : path_join(dir, named);
     AUTO(path_fact_release) struct path_fact place = {.fd = -1};
-    status = tree ? path_look(tree, "/", false, &place, err) : error_set(err, QS_IO, "out of memory");
+    status = tree ? path_look(tree, "/", false, &place, err) : error_memory(err);
     if (status != QS_OK || place.kind != PATH_DIR || !path_within(place.path, root))
         return status;
     return guard_configs(git, dir, place.path, root, err);
@@ -222,7 +222,7 @@ static enum qs_status guard_modules(struct git_fact *git, const char *root, cons
         AUTO_FREE char *child = path_join(dir, entry->d_name);
         AUTO_FREE char *deeper = child ? path_join(child, "modules") : NULL;
         if (!deeper)
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
         bool is = is_gitdir(child);
         if (is)
             status = guard_module(git, root, top, child, err);
@@ -242,7 +242,7 @@ static enum qs_status guard_worktrees(struct git_fact *git, const char *top, con
         if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
             continue;
         AUTO_FREE char *child = path_join(dir, entry->d_name);
-        status = child ? guard_names(git, top, child, names, err) : error_set(err, QS_IO, "out of memory");
+        status = child ? guard_names(git, top, child, names, err) : error_memory(err);
     }
     return status;
 }
@@ -255,7 +255,7 @@ static enum qs_status guard_gitdir(const struct path_fact *root, struct git_fact
     AUTO_FREE char *modules = path_join(dir, "modules");
     AUTO_FREE char *worktrees = path_join(dir, "worktrees");
     if (!modules || !worktrees)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = guard_names(git, top, dir, own, err);
     if (status == QS_OK)
         status = guard_modules(git, root->path, top, modules, GIT_MODULES_MAX_DEPTH, err);
@@ -323,7 +323,7 @@ static enum qs_status grant(struct git_fact *git, const char *dir, const char *n
 {
     AUTO_FREE char *path = name ? path_join(dir, name) : strdup(dir);
     struct path_fact fact = {.fd = -1};
-    enum qs_status status = path ? path_look_itself(path, &fact, err) : error_set(err, QS_IO, "out of memory");
+    enum qs_status status = path ? path_look_itself(path, &fact, err) : error_memory(err);
     if (status != QS_OK)
         return status;
     if (fact.kind != PATH_DIR) {
@@ -336,7 +336,7 @@ static enum qs_status grant(struct git_fact *git, const char *dir, const char *n
         path_fact_release(&fact);
         return status;
     }
-    return path_facts_add(&git->writable, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
+    return path_facts_add(&git->writable, &fact) ? QS_OK : error_memory(err);
 }
 
 static enum qs_status grant_worktree(struct git_fact *git, const char *root, const char *gitdir, const char *common,
@@ -346,7 +346,7 @@ static enum qs_status grant_worktree(struct git_fact *git, const char *root, con
     git->checkout = CHECKOUT_WORKTREE;
     git->gitdir = strdup(gitdir);
     if (!git->gitdir)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status status = grant(git, common, "objects", err);
     if (status == QS_OK)
         status = grant(git, common, "refs", err);
@@ -360,7 +360,7 @@ static enum qs_status grant_worktree(struct git_fact *git, const char *root, con
         status = guard_names(git, gitdir, gitdir, pointers, err);
     AUTO_FREE char *modules = path_join(gitdir, "modules"); /* submodules of this worktree */
     if (!modules)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     return status == QS_OK ? guard_modules(git, root, gitdir, modules, GIT_MODULES_MAX_DEPTH, err) : status;
 }
 
@@ -381,8 +381,7 @@ static enum qs_status guard_leads(const struct path_fact *root, struct git_fact 
     }
     free(git->inside);
     git->inside = strdup(gitdir->path);
-    return git->inside ? guard_gitdir(root, git, root->path, gitdir->path, err)
-                       : error_set(err, QS_IO, "out of memory");
+    return git->inside ? guard_gitdir(root, git, root->path, gitdir->path, err) : error_memory(err);
 }
 
 static enum qs_status look_file(const struct path_fact *root, struct git_fact *git, struct qs_error *err)
@@ -425,7 +424,7 @@ enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, 
 {
     struct git_fact git = {.dot_git.fd = -1, .common.fd = -1};
     AUTO_FREE char *path = path_join(root->path, ".git");
-    enum qs_status status = path ? path_look_itself(path, &git.dot_git, err) : error_set(err, QS_IO, "out of memory");
+    enum qs_status status = path ? path_look_itself(path, &git.dot_git, err) : error_memory(err);
     if (status == QS_OK)
         status = guard_seen(root->path, &git.dot_git, err);
     if (status == QS_OK && git.dot_git.kind == PATH_LINK)

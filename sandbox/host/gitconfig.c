@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/os.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <string.h>
 #include <strings.h>

@@ -16,7 +16,7 @@ static enum qs_status add_link(const char *link, struct path_facts *facts, struc
         path_fact_release(&fact);
         return error_set(err, QS_INVALID, "%s changed while it was being looked at", link);
     }
-    return path_facts_add(facts, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
+    return path_facts_add(facts, &fact) ? QS_OK : error_memory(err);
 }
 
 enum qs_status guard_closed(const char *dir, struct qs_error *err)
@@ -50,7 +50,7 @@ static enum qs_status guard_what(const char *top, const char *path, struct path_
         status = add_link(fact.links[i], facts, err);
     if (status != QS_OK || fact.kind == PATH_ABSENT)
         return status;
-    return path_facts_add(facts, &fact) ? QS_OK : error_set(err, QS_IO, "out of memory");
+    return path_facts_add(facts, &fact) ? QS_OK : error_memory(err);
 }
 
 enum qs_status guard_path(const char *path, struct path_facts *facts, struct qs_error *err)
@@ -71,7 +71,7 @@ enum qs_status guard_way(const char *top, const char *path, struct path_facts *p
 {
     AUTO_FREE char *way = strdup(path);
     if (!way)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (char *slash = strchr(way + strlen(top) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         struct path_fact fact = {.fd = -1};
         *slash = '\0';
@@ -79,7 +79,7 @@ enum qs_status guard_way(const char *top, const char *path, struct path_facts *p
         if (status != QS_OK)
             return status;
         if (fact.kind == PATH_DIR && !path_facts_add(pins, &fact))
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
         path_fact_release(&fact);
         *slash = '/';
     }

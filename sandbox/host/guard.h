@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A path that must not be exchanged or changed from inside: itself and every link on the way to it. */
-#ifndef SANDBOX_HOSTGUARD_H
-#define SANDBOX_HOSTGUARD_H
+#ifndef SANDBOX_GUARD_H
+#define SANDBOX_GUARD_H
 
 #include "sandbox/host/host_path.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "qsettings/limits.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -12,43 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-bool path_within(const char *path, const char *dir)
-{
-    size_t len = strlen(dir);
-    if (len == 1)
-        return true; /* "/" */
-    return strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/');
-}
-
-char *path_join(const char *dir, const char *name)
-{
-    size_t dir_len = dir[0] == '/' && dir[1] == '\0' ? 0 : strlen(dir), name_len = strlen(name);
-    char *joined = malloc(dir_len + name_len + 2);
-    if (!joined)
-        return NULL;
-    memcpy(joined, dir, dir_len);
-    joined[dir_len] = '/';
-    memcpy(joined + dir_len + 1, name, name_len + 1);
-    return joined;
-}
-
-void path_flatten(char *path)
-{
-    char *to = path;
-    for (const char *at = path; *at;) {
-        size_t len = strcspn(at + 1, "/");
-        if (len == 2 && at[1] == '.' && at[2] == '.') {
-            while (to > path && *--to != '/')
-                continue;
-        } else if (len && !(len == 1 && at[1] == '.')) {
-            memmove(to, at, len + 1);
-            to += len + 1;
-        }
-        at += len + 1;
-    }
-    *to = '\0';
-}
 
 void path_fact_release(struct path_fact *fact)
 {
@@ -121,7 +84,7 @@ static enum qs_status remember_link(struct path_fact *fact, const char *link, st
         fact->links = grown;
     if (!grown || !copy) {
         free(copy);
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     }
     fact->links[fact->link_count++] = copy;
     return QS_OK;
@@ -152,7 +115,7 @@ static enum qs_status follow_link(struct walk *walk, const char *link, struct pa
 static enum qs_status close_at(struct path_fact *fact, const char *dir, struct qs_error *err)
 {
     fact->closed = strdup(dir[0] ? dir : "/");
-    return fact->closed ? QS_OK : error_set(err, QS_IO, "out of memory");
+    return fact->closed ? QS_OK : error_memory(err);
 }
 
 /* One segment further. *ret_absent: there is nothing at this path, or nothing that the runner can reach. */
@@ -205,7 +168,7 @@ static enum qs_status fill(struct path_fact *fact, int fd, char *path, bool keep
     AUTO_FD int own = fd;
     AUTO_FREE char *own_path = path;
     if (!own_path)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     struct stat st;
     if (fstat(own, &st) != 0)
         return error_sys(err, QS_IO, errno, "cannot look at %s", own_path);
@@ -229,7 +192,7 @@ static enum qs_status expand(const char *given, const char *home, char **ret_pat
     else
         return error_set(err, QS_INVALID, "%s: not an absolute path", given);
     if (!*ret_path)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     if (strlen(*ret_path) < PATH_MAX)
         return QS_OK;
     free(*ret_path);
@@ -303,7 +266,7 @@ static enum qs_status find_closed(struct path_fact *fact, struct qs_error *err)
     AUTO_FREE char *way = strdup(fact->given);
     char *slash = way ? strrchr(way, '/') : NULL;
     if (!way)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (; slash && slash != way; slash = strrchr(way, '/')) {
         *slash = '\0';
         if (lstat(way, &st) == 0)
@@ -316,7 +279,7 @@ enum qs_status path_look_itself(const char *path, struct path_fact *ret_fact, st
 {
     struct path_fact fact = {.fd = -1, .given = strdup(path)};
     if (!fact.given)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     int fd = sys_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
     enum qs_status status = QS_OK;
     if (fd >= 0)

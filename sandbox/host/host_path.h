@@ -3,10 +3,11 @@
  * One path of the host, looked at once: where it really is, what it is, which symbolic links led there. Part of the
  * host facts; nothing above them looks at a path again.
  */
-#ifndef SANDBOX_HOSTPATH_H
-#define SANDBOX_HOSTPATH_H
+#ifndef SANDBOX_HOST_PATH_H
+#define SANDBOX_HOST_PATH_H
 
 #include "base/error.h"
+#include "base/path.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,14 +60,5 @@ void path_fact_release(struct path_fact *fact);
 /* Appends a fact and takes it over; false without memory (then it was released). */
 bool path_facts_add(struct path_facts *facts, struct path_fact *fact);
 void path_facts_release(struct path_facts *facts);
-
-/* Is path equal to dir or below it? Both absolute, without links and without a final slash. Pure. */
-bool path_within(const char *path, const char *dir);
-
-/* An absolute path without "." and "..", by its text alone; in place. */
-void path_flatten(char *path);
-
-/* Joins with one slash; heap, NULL without memory. */
-char *path_join(const char *dir, const char *name);
 
 #endif

@@ -3,7 +3,7 @@
 #include "sandbox/host/probe.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <signal.h>

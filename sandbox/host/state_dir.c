@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "sandbox/host/host_path.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,11 +22,11 @@ void state_workspace_name(const char *workspace, char name[STATE_WORKSPACE_BYTES
     name[STATE_WORKSPACE_BYTES - 1] = '\0';
 }
 
-struct state_place state_place_of(const char *home, const char *root, uid_t uid)
+struct state_base state_base_of(const char *home, const char *root, uid_t uid)
 {
     struct stat st;
     bool own = root && stat(root, &st) == 0 && st.st_uid == uid;
-    return (struct state_place){.home = home, .root = own ? root : NULL, .uid = uid};
+    return (struct state_base){.home = home, .root = own ? root : NULL, .uid = uid};
 }
 
 static enum qs_status check_own(int fd, const char *path, uid_t uid, struct qs_error *err)
@@ -76,21 +76,21 @@ static enum qs_status descend(int fd, char *way, const char *whole, bool make, u
     return status;
 }
 
-enum qs_status state_open(const struct state_place *place, const char *name, bool make, int *ret_fd, char **ret_path,
+enum qs_status state_open(const struct state_base *base, const char *name, bool make, int *ret_fd, char **ret_path,
                           struct qs_error *err)
 {
-    const char *start = place->root ? place->root : place->home;
+    const char *start = base->root ? base->root : base->home;
     char way[1024];
-    int len = snprintf(way, sizeof way, "%s/%s", place->root ? "sandbox" : ".local/state/qsettings/sandbox", name);
+    int len = snprintf(way, sizeof way, "%s/%s", base->root ? "sandbox" : ".local/state/qsettings/sandbox", name);
     if (len < 0 || (size_t)len >= sizeof way)
         return error_set(err, QS_USAGE, "the name %.64s... is too long", name);
     AUTO_FREE char *whole = path_join(start, way);
     AUTO_FD int fd = open(start, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (!whole)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     if (fd < 0)
         return error_sys(err, errno == ENOENT ? QS_ABSENT : QS_IO, errno, "cannot open %s", start);
-    enum qs_status status = descend(steal_fd(&fd), way, whole, make, place->uid, ret_fd, err);
+    enum qs_status status = descend(steal_fd(&fd), way, whole, make, base->uid, ret_fd, err);
     if (status == QS_OK && ret_path)
         *ret_path = STEAL(whole);
     return status;
@@ -101,7 +101,7 @@ enum qs_status state_open_below(int dir, const char *dir_path, uid_t uid, const 
 {
     AUTO_FREE char *way = strdup(name), *whole = path_join(dir_path, name);
     if (!way || !whole)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     int fd = fcntl(dir, F_DUPFD_CLOEXEC, 3);
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "cannot open %s", dir_path);

@@ -3,15 +3,15 @@
  * Where the sandbox keeps what outlasts a run (caches, quarantine, pending sweeps, the journal): below the home that
  * the password database gives, or below --root. Hidden inside every sandbox, never writable from one.
  */
-#ifndef SANDBOX_STATE_H
-#define SANDBOX_STATE_H
+#ifndef SANDBOX_STATE_DIR_H
+#define SANDBOX_STATE_DIR_H
 
 #include "base/error.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct state_place {
+struct state_base {
     const char *home; /* resolved */
     const char *root; /* --root, or NULL */
     uid_t uid;
@@ -19,7 +19,7 @@ struct state_place {
 
 /* root (may be NULL) counts only where it is the runner's own: a plain user's state cannot lie in a directory of
  * root's. */
-struct state_place state_place_of(const char *home, const char *root, uid_t uid);
+struct state_base state_base_of(const char *home, const char *root, uid_t uid);
 
 /*
  * Opens the directory BASE/name, where BASE is ROOT/sandbox or HOME/.local/state/qsettings/sandbox and name may have
@@ -27,7 +27,7 @@ struct state_place state_place_of(const char *home, const char *root, uid_t uid)
  * Ownership: the caller closes *ret_fd and frees *ret_path (may be NULL to not get it).
  * Errors: QS_ABSENT (not there, and not to be made), QS_UNTRUSTED (another owner, or writable by others), QS_IO.
  */
-enum qs_status state_open(const struct state_place *place, const char *name, bool make, int *ret_fd, char **ret_path,
+enum qs_status state_open(const struct state_base *base, const char *name, bool make, int *ret_fd, char **ret_path,
                           struct qs_error *err) QS_MUST_USE;
 
 /* The same below a directory that state_open gave, dir_path by name. */

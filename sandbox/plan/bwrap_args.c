@@ -108,5 +108,5 @@ enum qs_status bwrap_args(const struct plan *plan, bool use_fds, struct buf *out
     devices(plan, use_fds, out);
     private_places(plan, use_fds, out);
     outer_mounts(plan, use_fds, out);
-    return out->failed ? error_set(err, QS_IO, "out of memory") : QS_OK;
+    return out->failed ? error_memory(err) : QS_OK;
 }

@@ -249,5 +249,5 @@ enum qs_status filter_make(enum qs_unix_sockets unix_sockets, struct buf *out, s
     if (!program || pread(fd, program, (size_t)len, 0) != (ssize_t)len)
         return error_set(err, QS_IO, "cannot read the system call filter back");
     buf_add(out, program, (size_t)len);
-    return out->failed ? error_set(err, QS_IO, "out of memory") : QS_OK;
+    return out->failed ? error_memory(err) : QS_OK;
 }

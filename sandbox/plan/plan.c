@@ -26,7 +26,7 @@ struct gather {
     size_t cap;
 };
 
-static bool without(const struct plan *plan, enum plan_barrier barrier)
+static bool without(const struct plan *plan, enum barrier barrier)
 {
     return (plan->without >> barrier & 1u) != 0;
 }
@@ -39,7 +39,7 @@ static enum qs_status add(struct gather *gather, enum mount_kind kind, const str
         size_t cap = gather->cap ? 2 * gather->cap : 64;
         struct plan_mount *grown = reallocarray(plan->mounts, cap, sizeof *grown);
         if (!grown)
-            return error_set(err, QS_IO, "out of memory");
+            return error_memory(err);
         plan->mounts = grown;
         gather->cap = cap;
     }
@@ -94,8 +94,8 @@ static enum qs_status add_roots(struct gather *gather, const struct host_facts *
     enum qs_status status = QS_OK;
     for (size_t i = 0; i < facts->root_count && status == QS_OK; i++) {
         const struct root_fact *root = &facts->roots[i];
-        status = add(gather, MOUNT_WRITABLE, &root->place, &root->place, i ? "executor.writableRoots" : "the workspace",
-                     err);
+        status =
+            add(gather, MOUNT_WRITABLE, &root->dir, &root->dir, i ? "executor.writableRoots" : "the workspace", err);
         if (status == QS_OK)
             status = add_git(gather, &root->git, err);
         add_ref_dir(gather->plan, facts, &root->git.common);
@@ -113,8 +113,8 @@ static enum qs_status add_caches(struct gather *gather, const struct host_facts 
     enum qs_status status = QS_OK;
     for (size_t i = 0; i < facts->cache_count && status == QS_OK; i++) {
         const struct cache_fact *cache = &facts->caches[i];
-        if (cache->place.kind == PATH_DIR && !plan_private(plan, cache->place.path) && cache->source.kind == PATH_DIR)
-            status = add(gather, MOUNT_CACHE, &cache->place, &cache->source, "executor.caches", err);
+        if (cache->home.kind == PATH_DIR && !plan_private(plan, cache->home.path) && cache->source.kind == PATH_DIR)
+            status = add(gather, MOUNT_CACHE, &cache->home, &cache->source, "executor.caches", err);
     }
     plan->caches_shown = facts->cache_base.kind == PATH_DIR;
     plan->caches = facts->cache_base.path;
@@ -188,8 +188,8 @@ static enum qs_status gather_all(struct gather *gather, const struct qs_policy *
     enum qs_status status = QS_OK;
     if (policy->filesystem == QS_FS_WORKSPACE_WRITE)
         status = add_roots(gather, facts, err);
-    else if (plan_private(gather->plan, facts->roots[0].place.path))
-        status = add(gather, MOUNT_BACK, &facts->roots[0].place, &facts->roots[0].place, "the workspace", err);
+    else if (plan_private(gather->plan, facts->roots[0].dir.path))
+        status = add(gather, MOUNT_BACK, &facts->roots[0].dir, &facts->roots[0].dir, "the workspace", err);
     if (status == QS_OK)
         status = add_caches(gather, facts, err);
     if (status == QS_OK)
@@ -263,7 +263,7 @@ static enum qs_status settle(struct plan *plan, struct qs_error *err)
 {
     AUTO_FREE size_t *stack = calloc(plan->count + 1, sizeof *stack);
     if (!stack)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     size_t depth = 0, kept = 0;
     for (size_t i = 0; i < plan->count; i++) {
         struct plan_mount mount = plan->mounts[i];

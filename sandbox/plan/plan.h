@@ -15,24 +15,12 @@
 #define SANDBOX_PLAN_H
 
 #include "sandbox/host/facts.h"
+#include "sandbox/wire/spec.h"
 
 /* bubblewrap's time grows with the square of the mounts (1,500 took 4.5 s); more than this is refused. */
 #define PLAN_MOUNTS_MAX 512
 /* The shim's time grows with their number. A submodule takes about six. */
 #define PLAN_INNER_MAX 4096
-
-/* Weakest first: where two name one place, the stronger holds. */
-enum mount_kind {
-    MOUNT_CACHE, /* a private directory over a cache of the home; writable */
-    MOUNT_WRITABLE,
-    MOUNT_PIN,    /* bound on itself, writable: it cannot be renamed away */
-    MOUNT_SOCKET, /* a host socket shown again in a private place */
-    MOUNT_BACK,   /* a host directory shown again, read-only, in a private place */
-    MOUNT_DEVICE,
-    MOUNT_COPY, /* a private copy of a file, which is forgotten with the run */
-    MOUNT_READ_ONLY,
-    MOUNT_HIDDEN, /* an empty mask that nobody can read */
-};
 
 struct plan_mount {
     enum mount_kind kind;
@@ -45,40 +33,13 @@ struct plan_mount {
     const char *reason; /* static, for people */
 };
 
-/* The barriers, each of which the battery's negative controls can leave out. Only tests set `without`. */
-#define PLAN_BARRIERS(X) \
-    X(READ_ONLY, "the host is read-only") \
-    X(GUARDS, "hooks, configuration and protected paths are read-only") \
-    X(PINS, ".git is pinned") \
-    X(MASKS, "hidden paths are masked") \
-    X(STORE_MASKS, "stores and the journal are masked") \
-    X(ENVIRONMENT, "the environment is built from nothing") \
-    X(NETWORK, "a network namespace of its own") \
-    X(PID, "a PID namespace of its own") \
-    X(GROUP, "a process group of its own") \
-    X(DEV, "a /dev of its own") \
-    X(SECCOMP, "the system call filter") \
-    X(LANDLOCK, "Landlock") \
-    X(CAPABILITIES, "no capabilities") \
-    X(NO_NEW_PRIVS, "no new privileges") \
-    X(USERNS_LIMIT, "no further user namespaces") \
-    X(DESCRIPTORS, "descriptors above 2 are closed") \
-    X(WALL, "the wall limit")
-enum plan_barrier {
-#define PLAN_BARRIER_ENUM(name, text) BARRIER_##name,
-    PLAN_BARRIERS(PLAN_BARRIER_ENUM)
-#undef PLAN_BARRIER_ENUM
-        BARRIER_COUNT
-};
-#define WITHOUT(name) (1u << BARRIER_##name)
-
 /* A directory of the host in which a few names of git are granted, though it is read-only: see shim_broker.h. */
 struct plan_ref_dir {
     const char *path; /* borrowed */
     int fd;           /* O_PATH; goes to the shim */
     uint64_t dev, ino;
 };
-#define PLAN_REF_DIRS_MAX 8 /* of more linked worktrees among the roots, only the first have it */
+#define PLAN_REF_DIRS_MAX SPEC_REF_DIRS_MAX /* of more linked worktrees among the roots, only the first have it */
 
 struct plan {
     struct plan_ref_dir ref_dirs[PLAN_REF_DIRS_MAX];
@@ -117,6 +78,13 @@ void plan_release(struct plan *plan);
 /* Refusals alone: may these roots be writable? Called by plan_make. */
 enum qs_status plan_check_roots(const struct qs_policy *policy, const struct host_facts *facts,
                                 struct qs_error *err) QS_MUST_USE;
+
+/*
+ * Appends the message to the shim: this plan's share of it, the call filter, the command and its environment. terminal:
+ * it is given to the command. Errors: those of spec_encode.
+ */
+enum qs_status plan_encode(const struct plan *plan, bool terminal, char *const *argv, char **env, struct buf *out,
+                           struct qs_error *err) QS_MUST_USE;
 
 /* Is path in a place that every sandbox has for itself (/tmp, /var/tmp, /run)? */
 bool plan_private(const struct plan *plan, const char *path);

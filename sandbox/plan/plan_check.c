@@ -35,7 +35,7 @@ static enum qs_status refuse(const struct root_fact *root, bool workspace, const
 {
     enum qs_status status = workspace ? QS_USAGE : QS_INVALID;
     error_set(err, status, "%s %s cannot be writable: it %s %s", workspace ? "the workspace" : "the root",
-              root->place.path, why, what);
+              root->dir.path, why, what);
     if (workspace)
         error_add_advice(err, "go into a project, or name one with --workspace DIR");
     else
@@ -46,7 +46,7 @@ static enum qs_status refuse(const struct root_fact *root, bool workspace, const
 static enum qs_status check_place(const struct host_facts *facts, const struct root_fact *root, bool workspace,
                                   struct qs_error *err)
 {
-    const char *path = root->place.path;
+    const char *path = root->dir.path;
     const char *tree = system_overlap(path);
     if (path_within(facts->home.path, path))
         return refuse(root, workspace, "is or holds the home directory", facts->home.path, err);
@@ -69,10 +69,10 @@ static enum qs_status check_hidden(const struct host_facts *facts, const struct 
 {
     for (size_t i = 0; i < facts->hidden.count; i++) {
         const char *hidden = facts->hidden.items[i].path;
-        if (path_within(root->place.path, hidden))
+        if (path_within(root->dir.path, hidden))
             return refuse(root, workspace, "is or is inside the hidden path", hidden, err);
         /* A workspace may hold a hidden file (it stays hidden); a root of the policy that does is a contradiction. */
-        if (!workspace && path_within(hidden, root->place.path))
+        if (!workspace && path_within(hidden, root->dir.path))
             return refuse(root, workspace, "holds the hidden path", hidden, err);
     }
     return QS_OK;
@@ -105,16 +105,16 @@ static enum qs_status check_links(const struct host_facts *facts, struct qs_erro
 {
     const char **places = calloc(facts->root_count, sizeof *places);
     if (!places)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (size_t i = 0; i < facts->root_count; i++)
-        places[i] = facts->roots[i].place.path;
+        places[i] = facts->roots[i].dir.path;
     qsort(places, facts->root_count, sizeof *places, compare_paths);
     enum qs_status status = QS_OK;
     for (size_t i = 1; i < facts->root_count && status == QS_OK; i++)
-        for (size_t j = 0; j < facts->roots[i].place.link_count && status == QS_OK; j++)
-            if (covered(facts->roots[i].place.links[j], places, facts->root_count))
+        for (size_t j = 0; j < facts->roots[i].dir.link_count && status == QS_OK; j++)
+            if (covered(facts->roots[i].dir.links[j], places, facts->root_count))
                 status = refuse(&facts->roots[i], false, "is reached through a link in a writable place,",
-                                facts->roots[i].place.links[j], err);
+                                facts->roots[i].dir.links[j], err);
     free(places);
     return status;
 }
@@ -130,9 +130,9 @@ enum qs_status plan_check_roots(const struct qs_policy *policy, const struct hos
             status = check_hidden(facts, root, i == 0, err);
         if (status != QS_OK)
             return status;
-        if (root->place.uid != facts->uid) {
+        if (root->dir.uid != facts->uid) {
             error_set(err, QS_UNTRUSTED, "%s %s belongs to uid %u, not to the runner (uid %u)",
-                      i == 0 ? "the workspace" : "the root", root->place.path, (unsigned)root->place.uid,
+                      i == 0 ? "the workspace" : "the root", root->dir.path, (unsigned)root->dir.uid,
                       (unsigned)facts->uid);
             error_add_advice(err, "run as its owner, or name a directory of your own");
             return QS_UNTRUSTED;

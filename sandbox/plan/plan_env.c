@@ -136,7 +136,7 @@ static bool set_caches(const struct host_facts *facts, const struct plan *plan, 
         /* Where the private one lies over the home's, the tool finds it; not where the caller has it elsewhere. */
         bool elsewhere = find(env, cache->variable, strlen(cache->variable)) ||
                          (cache->also && find(env, cache->also, strlen(cache->also)));
-        if (!elsewhere && cache->place.kind != PATH_ABSENT && !plan_private(plan, cache->place.path))
+        if (!elsewhere && cache->home.kind != PATH_ABSENT && !plan_private(plan, cache->home.path))
             continue;
         AUTO_FREE char *place = path_join(CACHE_MOUNT, cache->name);
         if (!place || !set(env, cache->variable, place))
@@ -205,7 +205,7 @@ enum qs_status env_make(const struct qs_policy *policy, const struct host_facts 
     }
     if (!done) {
         env_release(&env);
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     }
     qsort(env.items, env.count, sizeof *env.items, compare_items);
     settle_removed(&env);

@@ -1,21 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the policy to a plan, once: what run, inspect and the others begin with. */
-#ifndef SANDBOX_CONTEXT_H
-#define SANDBOX_CONTEXT_H
+#ifndef SANDBOX_PREPARE_H
+#define SANDBOX_PREPARE_H
 
 #include "qsettings/policy.h"
-#include "sandbox/cmd/qsandbox.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/plan_env.h"
 #include "sandbox/run/run_session.h"
 
-struct context {
+/* What the caller of a run asks for. Each only narrows the policy. */
+struct run_options {
+    const char *root;      /* --root DIR */
+    const char *workspace; /* --workspace DIR */
+    const char *cwd;       /* --cwd DIR */
+    uint64_t timeout_s;    /* --timeout S; 0: the policy's alone */
+    bool closed;           /* --network closed */
+    bool read_only;        /* --filesystem read-only */
+    const char *approver;  /* --claimed-approver */
+    int status_fd;         /* --status-fd N; -1 */
+    char **command;        /* after --; ended by NULL */
+};
+
+struct prepared {
     struct qs_policy_result *result;
     struct qs_policy policy; /* the result's, narrowed by the options; borrows its lists */
     struct host_facts facts;
     struct plan plan;
     struct env env;
-    struct session session;
+    struct run_session session;
     bool in_session;      /* the policy is a session's frozen one */
     bool store_moved;     /* and the store now holds another */
     bool timeout_is_ours; /* --timeout is the narrower wall limit */
@@ -24,21 +36,21 @@ struct context {
 /*
  * Reads the policy once (of the session that the environment names, else of the stores), narrows it by the options,
  * looks at the host, plans. for_run makes the private cache directories. Everything an error leaves behind is in
- * ret_context for its sources; release it in any case. Errors: those of qs_policy_read, session_enter,
+ * ret_prepared for its sources; release it in any case. Errors: those of qs_policy_read, run_session_enter,
  * host_facts_collect, plan_make.
  */
-enum qs_status context_open(const struct options *options, bool for_run, unsigned without, struct context *ret_context,
-                            struct qs_error *err) QS_MUST_USE;
+enum qs_status prepare_run(const struct run_options *options, bool for_run, unsigned without,
+                           struct prepared *ret_prepared, struct qs_error *err) QS_MUST_USE;
 /* For a run; opened is called as soon as all descriptors of the facts are open, which a later error does not undo:
  * before the policy is read, with what most policies ask for, and once more where this one asks for something else. */
-enum qs_status context_open_run(const struct options *options,
-                                void (*opened)(void *opened_context, const struct host_facts *facts),
-                                void *opened_context, struct context *ret_context, struct qs_error *err) QS_MUST_USE;
+enum qs_status prepare_early(const struct run_options *options,
+                             void (*opened)(void *opened_context, const struct host_facts *facts), void *opened_context,
+                             struct prepared *ret_prepared, struct qs_error *err) QS_MUST_USE;
 /* Looks at the host and plans anew, under the policy that was read. */
-enum qs_status context_plan(const struct options *options, bool for_run, unsigned without, struct context *context,
-                            struct qs_error *err) QS_MUST_USE;
+enum qs_status prepare_plan(const struct run_options *options, bool for_run, unsigned without,
+                            struct prepared *prepared, struct qs_error *err) QS_MUST_USE;
 /* Before a run: its share of the session's processes, where those are a pool. Errors: QS_BUSY (none is free), QS_IO. */
-enum qs_status context_take_share(struct context *context, struct qs_error *err) QS_MUST_USE;
-void context_release(struct context *context);
+enum qs_status prepare_share(struct prepared *prepared, struct qs_error *err) QS_MUST_USE;
+void prepared_release(struct prepared *prepared);
 
 #endif

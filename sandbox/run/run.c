@@ -10,11 +10,9 @@
 #include "sandbox/run/run.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/sys.h"
-#include "sandbox/plan/filter.h"
-#include "sandbox/plan/spec.h"
-#include "sandbox/run/hand_terminal.h"
 #include "sandbox/run/run_start.h"
+#include "sandbox/wire/sys.h"
+#include "sandbox/wire/tty.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -37,7 +35,7 @@ struct run {
     struct qs_error *err;
     enum qs_status status; /* of the set-up */
     struct run_pipes pipes;
-    struct terminal terminal;
+    struct tty tty;
     struct buf spec;
     size_t spec_sent;
     struct cgroup group;
@@ -55,7 +53,7 @@ struct run {
 
 static uint64_t now_ms(void)
 {
-    return session_now_ms();
+    return run_now_ms();
 }
 
 static void tell(struct run *run, unsigned char word)
@@ -160,11 +158,11 @@ static void deadline(struct run *run)
 static void on_stopped(struct run *run, int signal)
 {
     (void)signal;
-    if (!run->terminal.handed)
+    if (!run->tty.given)
         return; /* nobody's job control: a confined program stopped itself, and that is its own affair */
-    terminal_take_back(&run->terminal);
+    tty_take_back(&run->tty);
     (void)kill(0, SIGSTOP); /* this job, as the shell knows it; SIGCONT goes on here */
-    if (terminal_foreground(&run->terminal))
+    if (tty_foreground(&run->tty))
         tell(run, 0);
     tell(run, SIGCONT);
 }
@@ -353,7 +351,7 @@ static void begin(struct run *run, const sigset_t *all)
     /* What is left of the namespace when bubblewrap is killed becomes this process's child and can be waited for. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     run->foreign_count = new_children(run, run->foreign, CHILDREN_MAX);
-    terminal_open(&run->terminal);
+    tty_open(&run->tty);
 }
 
 static enum qs_status make_group(struct run *run)
@@ -368,15 +366,11 @@ static enum qs_status make_group(struct run *run)
 static enum qs_status complete(struct run *run)
 {
     const struct run_request *request = run->request;
-    const struct filter_table *table = &filter_tables[request->plan->unix_sockets];
-    AUTO(buf_release) struct buf filter = {0};
     enum qs_status status = QS_OK;
-    buf_add(&filter, table->steps, table->bytes);
     if (request->before_start)
         status = request->before_start(request->context, run->err);
     if (status == QS_OK)
-        status = spec_encode(request->plan, run->terminal.handed, request->argv, request->env->items, &filter,
-                             &run->spec, run->err);
+        status = plan_encode(request->plan, run->tty.given, request->argv, request->env->items, &run->spec, run->err);
     return status;
 }
 
@@ -407,7 +401,7 @@ static enum qs_status finish(struct run *run)
     reap_all(run);
     while (run->pipes.error >= 0 && run->error_len + 1 < sizeof run->error_text && !result->started)
         read_error_text(run);
-    terminal_release(&run->terminal);
+    tty_release(&run->tty);
     if (run->failed)
         return run->status;
     if (result->started || result->not_run)
@@ -437,7 +431,7 @@ enum qs_status run_plan(const struct run_request *request, struct run_result *re
                       .result = ret_result,
                       .err = err,
                       .pipes = {-1, -1, -1, -1},
-                      .terminal.fd = -1,
+                      .tty.fd = -1,
                       .signals = -1,
                       .caller = -1,
                       .session = request->session ? request->session->process : -1,
@@ -460,7 +454,7 @@ enum qs_status run_plan(const struct run_request *request, struct run_result *re
         loop(&run);
         status = finish(&run);
     }
-    terminal_release(&run.terminal);
+    tty_release(&run.tty);
     run_pipes_release(&run.pipes);
     cleanup_fd(&run.signals);
     cleanup_fd(&run.caller);

@@ -68,9 +68,9 @@ struct run_request {
     const struct plan *plan;
     const struct env *env;
     char *const *argv;
-    bool by_name;                  /* this bubblewrap cannot bind by descriptor */
-    struct run_early *early;       /* used up, or cancelled; may be NULL */
-    const struct session *session; /* whose end, and whose time, is the run's too; NULL */
+    bool by_name;                      /* this bubblewrap cannot bind by descriptor */
+    struct run_early *early;           /* used up, or cancelled; may be NULL */
+    const struct run_session *session; /* whose end, and whose time, is the run's too; NULL */
     /* Called once, while bubblewrap sets up; anything but QS_OK and the command does not start. May be NULL. */
     enum qs_status (*before_start)(void *context, struct qs_error *err);
     /* Called at most once, when the command has ended and left no process, while the namespaces are taken down. May be

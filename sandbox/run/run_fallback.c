@@ -13,9 +13,9 @@
 static enum qs_status check_by_name(const struct host_facts *facts, struct qs_error *err)
 {
     for (size_t i = 0; i < facts->root_count; i++)
-        if (facts->roots[i].place.link_count)
+        if (facts->roots[i].dir.link_count)
             return error_set(err, QS_INVALID, "%s is reached through a link, and this bubblewrap has no --bind-fd",
-                             facts->roots[i].place.given);
+                             facts->roots[i].dir.given);
     return QS_OK;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal: opening and appending. */
+/* The run log: opening, appending, and reading it to see whether the chain is whole. */
 #include "sandbox/run/run_log.h"
-
-#include "sandbox/run/log_chain.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/os.h"
 #include "text/value.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,17 +19,17 @@
 #define LOCK_WAIT_MS 10000
 #define LOCK_STEP_MS 2
 
-void audit_close(struct audit *audit)
+void run_log_close(struct run_log *log)
 {
-    cleanup_fd(&audit->fd);
-    audit->fd = -1;
+    cleanup_fd(&log->fd);
+    log->fd = -1;
 }
 
-enum qs_status audit_open(const struct state_place *place, struct audit *ret_audit, struct qs_error *err)
+enum qs_status run_log_open(const struct state_base *base, struct run_log *ret_log, struct qs_error *err)
 {
     AUTO_FD int dir = -1;
-    uint8_t id[(AUDIT_ID_BYTES - 1) / 2];
-    enum qs_status status = state_open(place, "journal", true, &dir, NULL, err);
+    uint8_t id[(RUN_LOG_ID_BYTES - 1) / 2];
+    enum qs_status status = state_open(base, "journal", true, &dir, NULL, err);
     if (status == QS_OK)
         status = os_random(id, sizeof id, err);
     if (status != QS_OK)
@@ -43,14 +43,74 @@ enum qs_status audit_open(const struct state_place *place, struct audit *ret_aud
     struct stat st;
     if (fd < 0 || fstat(fd, &st) != 0)
         return error_sys(err, QS_IO, errno, "cannot open the journal");
-    if (!S_ISREG(st.st_mode) || st.st_uid != place->uid || (st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_nlink != 1)
+    if (!S_ISREG(st.st_mode) || st.st_uid != base->uid || (st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_nlink != 1)
         return error_set(err, QS_UNTRUSTED, "the journal is not a file of the runner alone");
     if (made && os_fsync(dir) != 0)
         return error_sys(err, QS_IO, errno, "cannot make the new journal durable");
-    ret_audit->fd = steal_fd(&fd);
+    ret_log->fd = steal_fd(&fd);
     for (size_t i = 0; i < sizeof id; i++)
-        (void)snprintf(ret_audit->id + 2 * i, 3, "%02x", id[i]);
+        (void)snprintf(ret_log->id + 2 * i, 3, "%02x", id[i]);
     return QS_OK;
+}
+
+/* ---- its end ---- */
+
+struct run_log_tail {
+    off_t end;  /* after the last whole line */
+    off_t size; /* of the file; more than end where a line is unfinished */
+    uint64_t number;
+    char digest[DIGEST_TEXT_BYTES];
+};
+
+static const char no_record[] = ""; /* the digest of nothing begins the chain */
+
+static void digest_text(const void *line, size_t len, char text[DIGEST_TEXT_BYTES])
+{
+    uint8_t digest[QS_DIGEST_BYTES];
+    digest_of(line, len, digest);
+    digest_format(digest, text);
+}
+
+static enum qs_status number_of(const char *line, size_t len, uint64_t *ret_number, struct qs_error *err)
+{
+    AUTO(value_release) json_t *record = NULL;
+    if (value_decode(line, len, &record, NULL) != QS_OK || !json_is_integer(json_object_get(record, "number")))
+        return error_set(err, QS_DAMAGED, "the journal's last line is no record");
+    *ret_number = (uint64_t)json_integer_value(json_object_get(record, "number"));
+    return QS_OK;
+}
+
+/* The end of the log, as far as it is needed to append to it. Errors: QS_DAMAGED (the last line is no record, or longer
+ * than one may be), QS_IO. Cost: a look at the last 8 KiB. */
+static enum qs_status read_tail(int fd, struct run_log_tail *ret_tail, struct qs_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return error_sys(err, QS_IO, errno, "cannot look at the journal");
+    struct run_log_tail tail = {.size = st.st_size};
+    digest_text(no_record, 0, tail.digest);
+    size_t want = (size_t)st.st_size < 2 * RUN_LOG_RECORD_MAX_BYTES ? (size_t)st.st_size : 2 * RUN_LOG_RECORD_MAX_BYTES;
+    size_t piece = want < 8192 ? want : 8192;
+    for (;;) { /* a small piece first: records are short */
+        AUTO_FREE char *text = malloc(piece + 1);
+        if (!text || os_pread_full(fd, text, piece, st.st_size - (off_t)piece) != (ssize_t)piece)
+            return error_sys(err, QS_IO, text ? errno : ENOMEM, "cannot read the journal's end");
+        char *last = memrchr(text, '\n', piece);
+        char *before = last ? memrchr(text, '\n', (size_t)(last - text)) : NULL;
+        bool whole = piece == (size_t)st.st_size;
+        if ((last && before) || whole) {
+            tail.end = last ? st.st_size - (off_t)piece + (last - text) + 1 : 0;
+            const char *line = before ? before + 1 : text;
+            *ret_tail = tail;
+            if (!last)
+                return QS_OK;
+            digest_text(line, (size_t)(last - line), ret_tail->digest);
+            return number_of(line, (size_t)(last - line), &ret_tail->number, err);
+        }
+        if (piece == want)
+            return error_set(err, QS_DAMAGED, "the journal's last line is longer than a record may be");
+        piece = want;
+    }
 }
 
 /* ---- appending ---- */
@@ -84,12 +144,12 @@ static void time_text(char text[40])
     (void)snprintf(text + len, 40 - len, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-static bool add_chain(const struct audit *audit, const char *type, const struct audit_tail *tail, json_t *fields)
+static bool add_chain(const struct run_log *log, const char *type, const struct run_log_tail *tail, json_t *fields)
 {
     char now[40];
     time_text(now);
     bool done = json_object_set_new(fields, "type", json_string(type)) == 0 &&
-                json_object_set_new(fields, "run", json_string(audit->id)) == 0 &&
+                json_object_set_new(fields, "run", json_string(log->id)) == 0 &&
                 json_object_set_new(fields, "time", json_string(now)) == 0 &&
                 json_object_set_new(fields, "number", json_integer((json_int_t)tail->number + 1)) == 0 &&
                 json_object_set_new(fields, "previous", json_string(tail->digest)) == 0;
@@ -98,40 +158,91 @@ static bool add_chain(const struct audit *audit, const char *type, const struct 
     return done;
 }
 
-static enum qs_status append_locked(struct audit *audit, const char *type, json_t *fields, bool durable,
+static enum qs_status append_locked(struct run_log *log, const char *type, json_t *fields, bool durable,
                                     struct qs_error *err)
 {
-    struct audit_tail tail = {0};
+    struct run_log_tail tail = {0};
     AUTO(buf_release) struct buf line = {0};
-    enum qs_status status = audit_tail(audit->fd, &tail, err);
+    enum qs_status status = read_tail(log->fd, &tail, err);
     if (status != QS_OK)
         return status;
-    if (!add_chain(audit, type, &tail, fields))
-        return error_set(err, QS_IO, "out of memory");
+    if (!add_chain(log, type, &tail, fields))
+        return error_memory(err);
     status = value_encode(fields, &line, err);
     if (status != QS_OK)
         return status;
     buf_add_char(&line, '\n');
-    if (line.failed || line.len > AUDIT_RECORD_MAX_BYTES)
-        return error_set(err, QS_INVALID, "the record of this run is longer than %zu bytes", AUDIT_RECORD_MAX_BYTES);
-    if (tail.size > tail.end && ftruncate(audit->fd, tail.end) != 0)
+    if (line.failed || line.len > RUN_LOG_RECORD_MAX_BYTES)
+        return error_set(err, QS_INVALID, "the record of this run is longer than %zu bytes", RUN_LOG_RECORD_MAX_BYTES);
+    if (tail.size > tail.end && ftruncate(log->fd, tail.end) != 0)
         return error_sys(err, QS_IO, errno, "cannot cut the journal's unfinished line off");
-    if (os_write_full(audit->fd, line.data, line.len) != 0) {
+    if (os_write_full(log->fd, line.data, line.len) != 0) {
         status = error_sys(err, QS_IO, errno, "cannot write to the journal");
-        (void)!ftruncate(audit->fd, tail.end);
+        (void)!ftruncate(log->fd, tail.end);
         return status;
     }
-    if (durable && os_fdatasync(audit->fd) != 0)
+    if (durable && os_fdatasync(log->fd) != 0)
         return error_sys(err, QS_IO, errno, "cannot make the journal durable");
     return QS_OK;
 }
 
-enum qs_status audit_append(struct audit *audit, const char *type, json_t *fields, bool durable, struct qs_error *err)
+enum qs_status run_log_append(struct run_log *log, const char *type, json_t *fields, bool durable, struct qs_error *err)
 {
-    enum qs_status status = lock_journal(audit->fd, err);
+    enum qs_status status = lock_journal(log->fd, err);
     if (status != QS_OK)
         return status;
-    status = append_locked(audit, type, fields, durable, err);
-    unlock_journal(audit->fd);
+    status = append_locked(log, type, fields, durable, err);
+    unlock_journal(log->fd);
     return status;
+}
+
+/* ---- the whole ---- */
+
+static void release_file(FILE **file)
+{
+    if (*file)
+        (void)fclose(*file);
+}
+
+static bool in_chain(const json_t *record, const char *previous, uint64_t number)
+{
+    const char *text = json_string_value(json_object_get(record, "previous"));
+    const json_t *count = json_object_get(record, "number");
+    return text && strcmp(text, previous) == 0 && json_is_integer(count) &&
+           (uint64_t)json_integer_value(count) == number;
+}
+
+enum qs_status run_log_read(int fd, void (*each)(void *context, const char *line, size_t len, const json_t *record),
+                            void *context, struct run_log_check *ret_check, struct qs_error *err)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    AUTO(release_file) FILE *file = copy < 0 ? NULL : fdopen(copy, "r");
+    AUTO_FREE char *line = NULL;
+    size_t size = 0;
+    ssize_t len;
+    char previous[DIGEST_TEXT_BYTES];
+    *ret_check = (struct run_log_check){0};
+    if (!file || fseek(file, 0, SEEK_SET) != 0)
+        return error_sys(err, QS_IO, errno, "cannot read the journal");
+    digest_text(no_record, 0, previous);
+    while ((len = getline(&line, &size, file)) > 0) {
+        if (line[len - 1] != '\n') {
+            ret_check->torn = true;
+            break;
+        }
+        len--;
+        AUTO(value_release) json_t *record = NULL;
+        bool good = value_decode(line, (size_t)len, &record, NULL) == QS_OK &&
+                    in_chain(record, previous, ret_check->records + 1);
+        if (!good) {
+            ret_check->bad_line = ret_check->records + 1;
+            return error_set(err, QS_DAMAGED, "the journal's chain breaks at line %llu",
+                             (unsigned long long)ret_check->bad_line);
+        }
+        digest_text(line, (size_t)len, previous);
+        ret_check->records++;
+        if (each)
+            each(context, line, (size_t)len, record);
+    }
+    return ferror(file) ? error_sys(err, QS_IO, errno, "cannot read the journal") : QS_OK;
 }

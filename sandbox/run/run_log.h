@@ -8,43 +8,43 @@
  *
  * Cost: a look at the last line, one append, one fdatasync; the same at the millionth record as at the first.
  */
-#ifndef SANDBOX_AUDIT_H
-#define SANDBOX_AUDIT_H
+#ifndef SANDBOX_RUN_LOG_H
+#define SANDBOX_RUN_LOG_H
 
 #include "sandbox/host/state_dir.h"
 
 #include <jansson.h>
 #include <stdint.h>
 
-#define AUDIT_RECORD_MAX_BYTES ((size_t)1 << 20)
-#define AUDIT_ID_BYTES         33 /* 16 random bytes in hex */
+#define RUN_LOG_RECORD_MAX_BYTES ((size_t)1 << 20)
+#define RUN_LOG_ID_BYTES         33 /* 16 random bytes in hex */
 
-struct audit {
-    int fd;                  /* -1: closed */
-    char id[AUDIT_ID_BYTES]; /* of the run */
+struct run_log {
+    int fd;                    /* -1: closed */
+    char id[RUN_LOG_ID_BYTES]; /* of the run */
 };
 
 /* Opens the journal, making it where it does not exist (0600). Errors: QS_UNTRUSTED, QS_IO. */
-enum qs_status audit_open(const struct state_place *place, struct audit *ret_audit, struct qs_error *err) QS_MUST_USE;
-void audit_close(struct audit *audit);
+enum qs_status run_log_open(const struct state_base *base, struct run_log *ret_log, struct qs_error *err) QS_MUST_USE;
+void run_log_close(struct run_log *log);
 
 /*
  * Appends a record: the fields given (an object, which is changed), with type, number, run, time and previous added. A
  * line that a crash left unfinished is cut off first, which the record then says. Durability: with durable, after
- * return the record survives a power cut. Errors: QS_INVALID (over AUDIT_RECORD_MAX_BYTES), QS_DAMAGED (the last line
+ * return the record survives a power cut. Errors: QS_INVALID (over RUN_LOG_RECORD_MAX_BYTES), QS_DAMAGED (the last line
  * is no record), QS_BUSY (the lock), QS_IO (nothing was recorded).
  */
-enum qs_status audit_append(struct audit *audit, const char *type, json_t *fields, bool durable,
-                            struct qs_error *err) QS_MUST_USE;
+enum qs_status run_log_append(struct run_log *log, const char *type, json_t *fields, bool durable,
+                              struct qs_error *err) QS_MUST_USE;
 
-struct audit_check {
+struct run_log_check {
     uint64_t records;
     uint64_t bad_line; /* 1-based; 0: none */
     bool torn;         /* the last line is unfinished */
 };
 /* Reads the whole journal, calling each (may be NULL) for every line. Errors: QS_DAMAGED (the chain breaks, in
  * ret_check->bad_line), QS_IO. */
-enum qs_status audit_read(int fd, void (*each)(void *context, const char *line, size_t len, const json_t *record),
-                          void *context, struct audit_check *ret_check, struct qs_error *err) QS_MUST_USE;
+enum qs_status run_log_read(int fd, void (*each)(void *context, const char *line, size_t len, const json_t *record),
+                            void *context, struct run_log_check *ret_check, struct qs_error *err) QS_MUST_USE;
 
 #endif

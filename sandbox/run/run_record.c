@@ -34,7 +34,7 @@ static json_t *bytes_text(const char *text)
     return latin.failed ? NULL : json_string(latin.data);
 }
 
-json_t *record_time(const struct timespec *at)
+json_t *run_record_time(const struct timespec *at)
 {
     char text[48];
     struct tm tm;
@@ -55,10 +55,10 @@ static json_t *digest_value(const struct qs_policy_result *result)
     return json_string(text);
 }
 
-json_t *record_enforcement(const struct context *context)
+json_t *run_record_enforcement(const struct prepared *prepared)
 {
     static const char *const sockets[] = {"blocked", "private", "open"};
-    const struct plan *plan = &context->plan;
+    const struct plan *plan = &prepared->plan;
     json_t *landlock = plan->landlock_abi ? json_pack("{s:i, s:b}", "abi", plan->landlock_abi, "abstractSockets",
                                                       (int)plan->scope_abstract)
                                           : json_null();
@@ -112,18 +112,18 @@ static json_t *arguments(char *const *argv, json_t **ret_digest)
     return list;
 }
 
-json_t *record_start(const struct options *options, const struct context *context)
+json_t *run_record_start(const struct run_options *options, const struct prepared *prepared)
 {
     json_t *digest = NULL;
     json_t *argv = arguments(options->command, &digest);
     json_t *approver =
         options->approver ? json_pack("{s:s, s:b}", "kind", options->approver, "claimed", 1) : json_null();
     return json_pack("{s:{s:i, s:s, s:o, s:i, s:o, s:b, s:o}, s:{s:o, s:o, s:o, s:o}, s:o, s:b, s:o}", "who", "uid",
-                     (int)context->facts.uid, "user", context->facts.user, "loginUid", login_uid(), "parentPid",
+                     (int)prepared->facts.uid, "user", prepared->facts.user, "loginUid", login_uid(), "parentPid",
                      (int)getppid(), "parent", parent_program(), "terminal", isatty(STDIN_FILENO), "approver", approver,
-                     "what", "argv", argv, "argvDigest", digest, "cwd", bytes_text(context->facts.cwd), "workspace",
-                     bytes_text(context->facts.roots[0].place.path), "policyDigest", digest_value(context->result),
-                     "session", (int)context->in_session, "enforcement", record_enforcement(context));
+                     "what", "argv", argv, "argvDigest", digest, "cwd", bytes_text(prepared->facts.cwd), "workspace",
+                     bytes_text(prepared->facts.roots[0].dir.path), "policyDigest", digest_value(prepared->result),
+                     "session", (int)prepared->in_session, "enforcement", run_record_enforcement(prepared));
 }
 
 /* ---- outcome ---- */
@@ -136,16 +136,16 @@ static json_t *texts(const struct sweep_lines *lines)
     return list;
 }
 
-json_t *record_outcome(const struct run_result *result, const struct sweep *sweep)
+json_t *run_record_outcome(const struct run_result *result, const struct sweep_findings *found)
 {
     bool exited = result->ended && WIFEXITED(result->wait_status);
     bool signaled = result->ended && WIFSIGNALED(result->wait_status);
-    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "started", record_time(&result->start), "ended",
-                     record_time(&result->end), "exit",
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "started", run_record_time(&result->start), "ended",
+                     run_record_time(&result->end), "exit",
                      exited ? json_integer(WEXITSTATUS(result->wait_status)) : json_null(), "signal",
                      signaled ? json_integer(WTERMSIG(result->wait_status)) : json_null(), "timedOut",
                      (int)result->timed_out, "confirmed", (int)(result->started && result->ended), "violations",
-                     texts(&sweep->violations), "notices", texts(&sweep->notices));
+                     texts(&found->violations), "notices", texts(&found->notices));
 }
 
 /* Of the strongest scope that sets the policy; `inspect` lists all. */
@@ -160,21 +160,21 @@ static json_t *generation(const struct qs_policy_result *result)
     return strongest ? json_integer((json_int_t)strongest->generation) : json_null();
 }
 
-enum qs_status record_status(const struct options *options, const struct context *context,
-                             const struct run_result *result, const struct sweep *sweep, const struct qs_error *why,
-                             struct qs_error *err)
+enum qs_status run_record_status(const struct run_options *options, const struct prepared *prepared,
+                                 const struct run_result *result, const struct sweep_findings *found,
+                                 const struct qs_error *why, struct qs_error *err)
 {
     if (options->status_fd < 0)
         return QS_OK;
-    AUTO(value_release) json_t *status = record_outcome(result, sweep);
+    AUTO(value_release) json_t *status = run_record_outcome(result, found);
     AUTO(buf_release) struct buf text = {0};
-    json_t *enforcement = why ? json_null() : record_enforcement(context);
+    json_t *enforcement = why ? json_null() : run_record_enforcement(prepared);
     if (!status || json_object_set_new(status, "status", json_integer(why ? -why->status : 0)) != 0 ||
         json_object_set_new(status, "reason", why ? json_string(why->message) : json_null()) != 0 ||
-        json_object_set_new(status, "policyDigest", digest_value(context->result)) != 0 ||
-        json_object_set_new(status, "generation", generation(context->result)) != 0 ||
+        json_object_set_new(status, "policyDigest", digest_value(prepared->result)) != 0 ||
+        json_object_set_new(status, "generation", generation(prepared->result)) != 0 ||
         json_object_set_new(status, "enforcement", enforcement) != 0)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     enum qs_status code = value_encode(status, &text, err);
     buf_add_char(&text, '\n');
     if (code == QS_OK && (text.failed || os_write_full(options->status_fd, text.data, text.len) != 0))

@@ -4,40 +4,40 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
-void session_release(struct session *session)
+void run_session_release(struct run_session *session)
 {
     cleanup_fd(&session->pool);
     cleanup_fd(&session->process);
     cleanup_fd(&session->group);
-    *session = SESSION_NONE;
+    *session = RUN_SESSION_NONE;
 }
 
-uint64_t session_now_ms(void)
+uint64_t run_now_ms(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static enum qs_status check_time(const struct session *session, struct qs_error *err)
+static enum qs_status check_time(const struct run_session *session, struct qs_error *err)
 {
-    if (!session->record.deadline_ms || session_now_ms() < session->record.deadline_ms)
+    if (!session->record.deadline_ms || run_now_ms() < session->record.deadline_ms)
         return QS_OK;
     return error_set(err, QS_UNTRUSTED, "the session's time is over: --timeout of %llu s",
                      (unsigned long long)session->record.seconds);
 }
 
-enum qs_status session_enter(const char *text, struct session *ret_session, struct qs_policy_result **ret_result,
-                             struct qs_error *err)
+enum qs_status run_session_enter(const char *text, struct run_session *ret_session,
+                                 struct qs_policy_result **ret_result, struct qs_error *err)
 {
     AUTO(session_found_release) struct session_found found = {.record_fd = -1, .policy_fd = -1};
-    AUTO(session_release) struct session session = SESSION_NONE;
+    AUTO(run_session_release) struct run_session session = RUN_SESSION_NONE;
     char own[64];
     enum qs_status status = session_find(text, NULL, &found, err);
     if (status != QS_OK)
@@ -57,7 +57,7 @@ enum qs_status session_enter(const char *text, struct session *ret_session, stru
         status = qs_policy_thaw(found.policy_fd, ret_result, err);
     if (status == QS_OK) {
         *ret_session = session;
-        session = SESSION_NONE;
+        session = RUN_SESSION_NONE;
     }
     return status;
 }
@@ -92,7 +92,8 @@ static bool free_run(int fd, uint64_t at, uint64_t end, struct flock *ret_free)
     return false;
 }
 
-enum qs_status session_take(const struct session *session, uint64_t wanted, uint64_t *ret_taken, struct qs_error *err)
+enum qs_status run_session_take(const struct run_session *session, uint64_t wanted, uint64_t *ret_taken,
+                                struct qs_error *err)
 {
     struct flock lock;
     uint64_t taken = 0, at = 0, need = wanted ? wanted : session->record.processes;

@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "base/os.h"
 #include "sandbox/host/probe.h"
-#include "sandbox/host/spawn.h"
-#include "sandbox/host/sys.h"
 #include "sandbox/plan/bwrap_args.h"
+#include "sandbox/wire/spawn.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -146,7 +146,7 @@ static void add_bound(struct run_early *early, int fd)
 static void add_all_bound(struct run_early *early, const struct host_facts *facts)
 {
     for (size_t i = 0; i < facts->root_count; i++) {
-        add_bound(early, facts->roots[i].place.fd);
+        add_bound(early, facts->roots[i].dir.fd);
         for (size_t k = 0; k < facts->roots[i].git.writable.count; k++)
             add_bound(early, facts->roots[i].git.writable.items[k].fd);
         add_bound(early, facts->roots[i].git.common.fd);
@@ -245,7 +245,7 @@ static enum qs_status start_now(const struct run_request *request, const struct 
                           .descriptors = !(plan->without & WITHOUT(DESCRIPTORS))};
     AUTO_FREE struct bound *bound = calloc(plan->count + plan->ref_dir_count + 2, sizeof *bound);
     if (!bound)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (size_t i = 0; i < plan->count; i++)
         if (!plan->mounts[i].inner)
             bound[start.bound_count++].fd = plan->mounts[i].fd;

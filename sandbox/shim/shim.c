@@ -3,40 +3,16 @@
 #include "sandbox/shim/shim.h"
 
 #include "base/cleanup.h"
+#include "sandbox/shim/shim_run.h"
+#include "sandbox/shim/shim_steps.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
-
-#define SHIM_FAILED 125
-
-static void send(int fd, struct event *event)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    event->seconds = now.tv_sec;
-    event->nanoseconds = (uint32_t)now.tv_nsec;
-    (void)!write(fd, event, sizeof *event); /* the executor is gone: the control pipe says so, and ends us */
-}
-
-void shim_event(int fd, enum event_type type, int value, const char *text)
-{
-    struct event event = {.type = type, .value = value};
-    (void)snprintf(event.text, sizeof event.text, "%s", text);
-    send(fd, &event);
-}
-
-void shim_ended(int fd, int wait_status, bool alone)
-{
-    struct event event = {.type = EVENT_ENDED, .value = wait_status, .alone = alone};
-    send(fd, &event);
-}
 
 static bool parse_fd(const char *text, int *fd)
 {

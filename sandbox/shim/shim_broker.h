@@ -23,7 +23,7 @@
 #ifndef SANDBOX_SHIM_BROKER_H
 #define SANDBOX_SHIM_BROKER_H
 
-#include "sandbox/plan/spec.h"
+#include "sandbox/wire/spec.h"
 
 /* In the command's process, last before exec: what is called from here on is shown. Sends the listener through socket.
  * Errors: QS_IO. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Closing the ways out that mounts do not close: keyring, user namespaces, capabilities, limits, the call filter. */
-#include "sandbox/shim/shim.h"
+#include "sandbox/shim/shim_steps.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -109,7 +109,7 @@ static enum qs_status load_filter(const struct spec *spec, struct qs_error *err)
         return error_set(err, QS_INVALID, "the system call filter has %zu instructions", count);
     AUTO_FREE struct sock_filter *program = malloc(count * sizeof *program);
     if (!program)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     memcpy(program, spec->filter, count * sizeof *program);
     struct sock_fprog filter = {.len = (unsigned short)count, .filter = program};
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0)

@@ -4,10 +4,10 @@
  * made, removed, renamed or cut. It comes after all mounts, since it forbids mounting. landlock(7), and the kernel's
  * userspace-api/landlock for what each ABI knows.
  */
-#include "sandbox/shim/shim.h"
+#include "sandbox/shim/shim_steps.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <sys/stat.h>

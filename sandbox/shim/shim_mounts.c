@@ -4,10 +4,11 @@
  * the plan was made from, and the mount is put onto that very descriptor: between the look and the mount no name is
  * read again, and nothing is ever made on the host.
  */
-#include "sandbox/shim/shim.h"
+#include "sandbox/shim/shim_steps.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/sys.h"
+#include "base/path.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -185,7 +186,8 @@ static bool beyond_reach(const struct spec *spec, const struct spec_mount *mount
     return fd < 0 && errno == EACCES;
 }
 
-static enum qs_status place(const struct spec_mount *mount, unsigned number, struct masks *masks, struct qs_error *err)
+static enum qs_status put_mount(const struct spec_mount *mount, unsigned number, struct masks *masks,
+                                struct qs_error *err)
 {
     static const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
     static const struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY};
@@ -271,7 +273,7 @@ enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err)
     if (status == QS_OK && !without(spec, WITHOUT(PID)))
         status = close_proc(err);
     for (size_t i = 0; i < spec->mount_count && status == QS_OK; i++) {
-        status = place(&spec->mounts[i], (unsigned)i, &masks, err);
+        status = put_mount(&spec->mounts[i], (unsigned)i, &masks, err);
         if (status == QS_CONFLICT && beyond_reach(spec, &spec->mounts[i]))
             status = QS_OK;
     }

@@ -6,12 +6,14 @@
  * the executor. When PID 1 ends, the kernel kills all that is left in the namespace. It ends when the command has, and
  * when the control pipe is closed, which is when the executor is gone, however it went.
  */
-#include "sandbox/shim/shim.h"
+#include "sandbox/shim/shim_run.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/spawn.h"
-#include "sandbox/run/hand_terminal.h"
+#include "base/path.h"
 #include "sandbox/shim/shim_broker.h"
+#include "sandbox/shim/shim_steps.h"
+#include "sandbox/wire/spawn.h"
+#include "sandbox/wire/tty.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +26,37 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
-#define SHIM_FAILED              125
 #define EXIT_NOT_FOUND           127
 #define EXIT_NOT_EXECUTABLE      126
 #define CLOSE_RANGE_CLOEXEC_FLAG 4u /* linux/close_range.h */
+
+/* ---- what the executor is told ---- */
+
+static void send_record(int fd, struct event *event)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    event->seconds = now.tv_sec;
+    event->nanoseconds = (uint32_t)now.tv_nsec;
+    (void)!write(fd, event, sizeof *event); /* the executor is gone: the control pipe says so, and ends us */
+}
+
+void shim_event(int fd, enum event_type type, int value, const char *text)
+{
+    struct event event = {.type = type, .value = value};
+    (void)snprintf(event.text, sizeof event.text, "%s", text);
+    send_record(fd, &event);
+}
+
+static void send_end(int fd, int wait_status, bool alone)
+{
+    struct event event = {.type = EVENT_ENDED, .value = wait_status, .alone = alone};
+    send_record(fd, &event);
+}
+
+/* ---- the command ---- */
 
 static void default_signals(void)
 {
@@ -39,17 +67,6 @@ static void default_signals(void)
     sigset_t none;
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void take_terminal(int terminal, pid_t group)
-{
-    sigset_t mask, old;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGTTOU); /* else a background group is stopped for asking */
-    (void)sigprocmask(SIG_BLOCK, &mask, &old);
-    if (terminal >= 0)
-        (void)tcsetpgrp(terminal, group);
-    (void)sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
 /* execvp says EACCES for a name that is nowhere when a directory of PATH cannot be searched; a shell says "not found".
@@ -94,9 +111,9 @@ static int become_command(void *context)
     const struct spec *spec = start->spec;
     if (!(spec->without & WITHOUT(GROUP))) {
         /* Without a terminal among what it was given, none by /dev/tty either: keys are typed there for the caller. */
-        if (terminal_among_stdio() || setsid() < 0)
+        if (tty_among_stdio() || setsid() < 0)
             (void)setpgid(0, 0);
-        take_terminal(start->fds->terminal, getpid());
+        tty_give(start->fds->terminal, getpid());
     }
     default_signals();
     if (bind_command(spec, start->broker, &start->err) != QS_OK)
@@ -139,7 +156,7 @@ static void reap(struct init *init)
     }
     /* Every process of the namespace is a descendant, and what lost its parent is a child of PID 1. */
     if (init->ended)
-        shim_ended(init->fds->events, end, pid < 0 && errno == ECHILD && getpid() == 1);
+        send_end(init->fds->events, end, pid < 0 && errno == ECHILD && getpid() == 1);
 }
 
 /* A byte from the executor is a signal for the command; 0: the terminal is the command's again. False when the executor
@@ -153,7 +170,7 @@ static bool obey(const struct init *init)
     if (len <= 0)
         return false;
     if (word == 0)
-        take_terminal(init->fds->terminal, init->command);
+        tty_give(init->fds->terminal, init->command);
     else
         signal_command(init, word);
     return true;

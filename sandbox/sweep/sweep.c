@@ -5,9 +5,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/os.h"
-#include "sandbox/host/sys.h"
-#include "sandbox/sweep/sweep_move.h"
 #include "sandbox/sweep/sweep_nested.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,27 +17,10 @@
 
 void sweep_release(struct sweep *sweep)
 {
-    struct sweep_lines *const all[] = {&sweep->violations, &sweep->notices};
     cleanup_fd(&sweep->lock);
     cleanup_fd(&sweep->pending);
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        for (size_t j = 0; j < all[i]->count; j++)
-            free(all[i]->items[j]);
-        free(all[i]->items);
-    }
-    *sweep = (struct sweep){.lock = -1, .pending = -1};
-}
-
-enum qs_status sweep_line(struct sweep_lines *lines, char *text, struct qs_error *err)
-{
-    char **grown = text ? reallocarray(lines->items, lines->count + 1, sizeof *grown) : NULL;
-    if (!grown) {
-        free(text);
-        return error_set(err, QS_IO, "out of memory");
-    }
-    lines->items = grown;
-    lines->items[lines->count++] = text;
-    return QS_OK;
+    sweep_findings_release(&sweep->found);
+    *sweep = SWEEP_NONE;
 }
 
 /*
@@ -60,7 +42,7 @@ static enum qs_status add_absent(const char *root, const char *name, struct buf 
     struct path_fact fact = {.fd = -1};
     AUTO_FREE char *path = path_join(root, name);
     if (!path)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     /* A link on the way is guarded already; only what is plainly absent is watched. */
     enum qs_status status = path_look_itself(path, &fact, err);
     bool absent = status == QS_OK && fact.kind == PATH_ABSENT;
@@ -73,7 +55,7 @@ static enum qs_status add_absent(const char *root, const char *name, struct buf 
 /* What git would follow and does not have. A linked worktree's git directory lies outside of the root. */
 static enum qs_status list_git(const struct root_fact *root, struct buf *list, struct qs_error *err)
 {
-    const char *top = root->place.path;
+    const char *top = root->dir.path;
     enum qs_status status = QS_OK;
     for (size_t i = 0; i < root->git.absent.count && status == QS_OK; i++) {
         const char *path = root->git.absent.items[i].given;
@@ -82,7 +64,7 @@ static enum qs_status list_git(const struct root_fact *root, struct buf *list, s
         if (path_within(path, top))
             status = add_absent(top, path + strlen(top) + 1, list, err);
         else
-            status = dir ? add_absent(dir, slash + 1, list, err) : error_set(err, QS_IO, "out of memory");
+            status = dir ? add_absent(dir, slash + 1, list, err) : error_memory(err);
     }
     return status;
 }
@@ -95,10 +77,10 @@ static enum qs_status list_root(const struct qs_policy *policy, const struct roo
     bool repository = git->dot_git.kind == PATH_DIR;
     for (size_t i = 0; i < policy->protected_paths.count && status == QS_OK; i++)
         if (repository || strncmp(policy->protected_paths.items[i], ".git/", 5) != 0)
-            status = add_absent(root->place.path, policy->protected_paths.items[i], list, err);
+            status = add_absent(root->dir.path, policy->protected_paths.items[i], list, err);
     if (status == QS_OK)
         status = list_git(root, list, err);
-    add_pair(list, root->place.path, git->dot_git.kind == PATH_ABSENT ? WALK_ALL : WALK_BELOW);
+    add_pair(list, root->dir.path, git->dot_git.kind == PATH_ABSENT ? WALK_ALL : WALK_BELOW);
     if (repository)
         add_pair(list, git->dot_git.path, WALK_GITDIR);
     if (git->gitdir)
@@ -109,31 +91,32 @@ static enum qs_status list_root(const struct qs_policy *policy, const struct roo
         if (strcmp(git->writable.items[i].path, git->gitdir) != 0)
             add_pair(list, git->writable.items[i].path, WALK_LINKS);
     if (git->checkout == CHECKOUT_BARE)
-        add_pair(list, root->place.path, WALK_LINKS);
+        add_pair(list, root->dir.path, WALK_LINKS);
     return status;
 }
 
-static enum qs_status write_list(const struct context *context, const struct sweep *sweep, struct qs_error *err)
+static enum qs_status write_list(const struct qs_policy *policy, const struct host_facts *facts,
+                                 const struct sweep *sweep, struct qs_error *err)
 {
     AUTO(buf_release) struct buf list = {.max_bytes = LIST_MAX_BYTES};
     enum qs_status status = QS_OK;
     char since[SWEEP_TIME_BYTES];
     sweep_now(since);
     add_pair(&list, "", since);
-    for (size_t i = 0; i < context->facts.root_count && status == QS_OK; i++)
-        status = list_root(&context->policy, &context->facts.roots[i], &list, err);
+    for (size_t i = 0; i < facts->root_count && status == QS_OK; i++)
+        status = list_root(policy, &facts->roots[i], &list, err);
     if (status != QS_OK)
         return status;
     char temporary[STATE_WORKSPACE_BYTES + 8];
-    (void)snprintf(temporary, sizeof temporary, "%s.new", sweep->name);
+    (void)snprintf(temporary, sizeof temporary, "%s.new", sweep->found.workspace);
     AUTO_FD int fd = openat(sweep->pending, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (list.failed || fd < 0 || os_write_full(fd, list.data ? list.data : "", list.len) != 0 ||
-        renameat(sweep->pending, temporary, sweep->pending, sweep->name) != 0)
+        renameat(sweep->pending, temporary, sweep->pending, sweep->found.workspace) != 0)
         return error_sys(err, QS_IO, errno, "cannot write down which names to sweep");
     return QS_OK;
 }
 
-/* Calls sweep_name, or adds a place to look in. */
+/* Moves a name away that was absent, or adds a place to look in. */
 static enum qs_status take_pair(struct sweep *sweep, struct nested *nested, const char *first, const char *second,
                                 struct qs_error *err)
 {
@@ -141,13 +124,13 @@ static enum qs_status take_pair(struct sweep *sweep, struct nested *nested, cons
         return nested_since(nested, second) ? QS_OK : error_set(err, QS_IO, "the list of names to sweep is damaged");
     if (second[0] == '/')
         return nested_add(nested, first, second, err);
-    return sweep_name(sweep, first, second, err);
+    return sweep_away(&sweep->found, first, second, "was made during a run and", err);
 }
 
 /* Sweeps what the list says and forgets it. No list: nothing to do. */
 static enum qs_status sweep_list(struct sweep *sweep, struct qs_error *err)
 {
-    AUTO_FD int fd = openat(sweep->pending, sweep->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_FD int fd = openat(sweep->pending, sweep->found.workspace, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return QS_OK;
     AUTO_FREE char *list = NULL;
@@ -164,8 +147,8 @@ static enum qs_status sweep_list(struct sweep *sweep, struct qs_error *err)
         status = take_pair(sweep, &nested, first, second, err);
     }
     if (status == QS_OK)
-        status = sweep_nested(sweep, &nested, err);
-    if (status == QS_OK && unlinkat(sweep->pending, sweep->name, 0) != 0)
+        status = sweep_nested(&sweep->found, &nested, err);
+    if (status == QS_OK && unlinkat(sweep->pending, sweep->found.workspace, 0) != 0)
         status = error_sys(err, QS_IO, errno, "cannot remove the list of names to sweep");
     return status;
 }
@@ -175,12 +158,12 @@ static enum qs_status sweep_list(struct sweep *sweep, struct qs_error *err)
 static enum qs_status open_lock(struct sweep *sweep, struct qs_error *err)
 {
     AUTO_FD int locks = -1;
-    enum qs_status status = state_open(&sweep->place, "pending", true, &sweep->pending, NULL, err);
+    enum qs_status status = state_open(&sweep->found.base, "pending", true, &sweep->pending, NULL, err);
     if (status == QS_OK)
-        status = state_open(&sweep->place, "locks", true, &locks, NULL, err);
+        status = state_open(&sweep->found.base, "locks", true, &locks, NULL, err);
     if (status != QS_OK)
         return status;
-    sweep->lock = openat(locks, sweep->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    sweep->lock = openat(locks, sweep->found.workspace, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (sweep->lock < 0)
         return error_sys(err, QS_IO, errno, "cannot open the workspace's lock");
     return QS_OK;
@@ -194,8 +177,8 @@ static enum qs_status enter(struct sweep *sweep, struct qs_error *err)
     sweep->first = flock(sweep->lock, LOCK_EX | LOCK_NB) == 0;
     if (sweep->first) {
         status = sweep_list(sweep, err);
-        sweep->violations.inherited = sweep->violations.count;
-        sweep->notices.inherited = sweep->notices.count;
+        sweep->found.violations.inherited = sweep->found.violations.count;
+        sweep->found.notices.inherited = sweep->found.notices.count;
     } else if (flock(sweep->lock, LOCK_SH) != 0) {
         /* Whoever is inside holds the lock shared; a first one that still writes, or a sweep, is waited for. */
         status = error_sys(err, QS_IO, errno, "cannot lock the workspace");
@@ -203,31 +186,38 @@ static enum qs_status enter(struct sweep *sweep, struct qs_error *err)
     return status;
 }
 
-enum qs_status sweep_write(const struct context *context, struct sweep *sweep, struct qs_error *err)
+enum qs_status sweep_write(const struct qs_policy *policy, const struct host_facts *facts, struct sweep *sweep,
+                           struct qs_error *err)
 {
     if (!sweep->first)
         return QS_OK;
-    enum qs_status status = write_list(context, sweep, err);
-    if (status == QS_OK && flock(sweep->lock, LOCK_SH) != 0)
-        status = error_sys(err, QS_IO, errno, "cannot share the workspace's lock");
+    enum qs_status status = write_list(policy, facts, sweep, err);
+    if (status)
+        return status;
     sweep->first = false;
-    return status;
+    if (flock(sweep->lock, LOCK_SH) != 0)
+        return error_sys(err, QS_IO, errno, "cannot share the workspace's lock");
+    return QS_OK;
 }
 
-enum qs_status sweep_begin(const struct options *options, const struct context *context, struct sweep *ret_sweep,
+enum qs_status sweep_begin(const struct qs_policy *policy, const struct host_facts *facts, struct sweep *ret_sweep,
                            struct qs_error *err)
 {
-    struct sweep sweep = {.lock = -1, .pending = -1};
-    if (context->plan.writable) {
-        sweep.place = state_place_of(context->facts.home.path, options->root, context->facts.uid);
-        state_workspace_name(context->facts.roots[0].place.path, sweep.name);
-        enum qs_status status = enter(&sweep, err);
-        if (status != QS_OK) {
-            sweep_release(&sweep);
-            return status;
-        }
+    AUTO(sweep_release) struct sweep sweep = SWEEP_NONE;
+    if (policy->filesystem == QS_FS_READ_ONLY) {
+        *ret_sweep = SWEEP_NONE;
+        return QS_OK;
     }
+    sweep.found.base = facts->state;
+    sweep.found.base.home = strdup(facts->state.home);
+    if (!sweep.found.base.home)
+        return error_memory(err);
+    state_workspace_name(facts->roots[0].dir.path, sweep.found.workspace);
+    enum qs_status status = enter(&sweep, err);
+    if (status)
+        return status;
     *ret_sweep = sweep;
+    sweep = SWEEP_NONE;
     return QS_OK;
 }
 

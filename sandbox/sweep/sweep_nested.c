@@ -3,9 +3,8 @@
 #include "sandbox/sweep/sweep_nested.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/sys.h"
-#include "sandbox/sweep/sweep_links.h"
-#include "sandbox/sweep/sweep_repo.h"
+#include "base/path.h"
+#include "sandbox/wire/sys.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +49,7 @@ enum qs_status nested_add(struct nested *nested, const char *dir, const char *wh
         nested->places = grown;
     char *copy = grown ? strdup(dir) : NULL;
     if (!copy)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     nested->places[nested->count++] = (struct nested_place){.dir = copy,
                                                             .gitdir = strcmp(what, WALK_GITDIR) == 0,
                                                             .links = strcmp(what, WALK_LINKS) == 0,
@@ -69,7 +68,7 @@ void nested_release(struct nested *nested)
 /* ---- the walk ---- */
 
 struct walk {
-    struct sweep *sweep;
+    struct sweep_findings *found;
     const struct nested *nested;
     const struct nested_place *place;
     int root;
@@ -110,7 +109,7 @@ static enum qs_status push(struct walk *walk, char *dir, struct qs_error *err)
         }
     }
     if (!dir)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     walk->queue[walk->count++] = dir;
     return QS_OK;
 }
@@ -146,8 +145,7 @@ static enum qs_status ask_for_repository(struct walk *walk, int dir_fd, const ch
     if (fstatat(dir_fd, beneath, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return QS_OK;
     AUTO_FREE char *whole = below(dir, ".git");
-    return whole ? sweep_repo(walk->sweep, walk->nested, walk->place->dir, whole, err)
-                 : error_set(err, QS_IO, "out of memory");
+    return whole ? sweep_repo(walk->found, walk->nested, walk->place->dir, whole, err) : error_memory(err);
 }
 
 static enum qs_status take_up(struct walk *walk, int parent, const char *name, char *dir, struct qs_error *err)
@@ -204,7 +202,7 @@ static enum qs_status read_dir(struct walk *walk, const char *dir, struct qs_err
     const char *slash = strrchr(dir, '/');
     bool judged = strcmp(slash ? slash + 1 : dir, ".git") == 0; /* when its name was asked for */
     if (status == QS_OK && *dir && !judged && seen.head && seen.objects && seen.refs)
-        status = sweep_repo(walk->sweep, walk->nested, walk->place->dir, dir, err);
+        status = sweep_repo(walk->found, walk->nested, walk->place->dir, dir, err);
     return status;
 }
 
@@ -216,13 +214,13 @@ static enum qs_status say_limits(struct walk *walk, struct qs_error *err)
                         walk->place->dir, NESTED_MAX_ENTRIES) < 0)
         text = NULL;
     if (cut)
-        return sweep_line(&walk->sweep->notices, text, err);
+        return sweep_line(&walk->found->notices, text, err);
     if (!walk->unread)
         return QS_OK;
     if (asprintf(&text, "%s/%s could not be read: new repositories were not looked for there", walk->place->dir,
                  walk->unread) < 0)
         text = NULL;
-    return sweep_line(&walk->sweep->notices, text, err);
+    return sweep_line(&walk->found->notices, text, err);
 }
 
 /* The leaves need not be read where their links tell them, as find(1) does it. */
@@ -236,11 +234,11 @@ static void look_at_device(struct walk *walk)
     walk->links_count = fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC;
 }
 
-static enum qs_status walk_root(struct sweep *sweep, const struct nested *nested, const struct nested_place *place,
-                                struct qs_error *err)
+static enum qs_status walk_root(struct sweep_findings *found, const struct nested *nested,
+                                const struct nested_place *place, struct qs_error *err)
 {
     AUTO(walk_release)
-    struct walk walk = {.sweep = sweep, .nested = nested, .place = place, .left = NESTED_MAX_ENTRIES};
+    struct walk walk = {.found = found, .nested = nested, .place = place, .left = NESTED_MAX_ENTRIES};
     walk.root = sys_open(AT_FDCWD, place->dir, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
     if (walk.root < 0 && errno == ENOENT)
         return QS_OK; /* the whole root is gone */
@@ -260,13 +258,13 @@ static enum qs_status walk_root(struct sweep *sweep, const struct nested *nested
 /* ---- submodules ---- */
 
 /* Git directories beneath `modules`; a name may have slashes. */
-static enum qs_status walk_modules(struct sweep *sweep, const struct nested *nested, const char *top, const char *name,
-                                   unsigned depth, struct qs_error *err)
+static enum qs_status walk_modules(struct sweep_findings *found, const struct nested *nested, const char *top,
+                                   const char *name, unsigned depth, struct qs_error *err)
 {
     AUTO_FREE char *path = path_join(top, name);
     struct stat st;
     DIR *list = path && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) ? opendir(path) : NULL;
-    enum qs_status status = path ? QS_OK : error_set(err, QS_IO, "out of memory");
+    enum qs_status status = path ? QS_OK : error_memory(err);
     struct seen seen = {0};
     struct dirent *entry;
     while (list && depth && status == QS_OK && (entry = readdir(list))) {
@@ -276,28 +274,28 @@ static enum qs_status walk_modules(struct sweep *sweep, const struct nested *nes
         AUTO_FREE char *deeper = path_join(name, entry->d_name);
         bool inside = seen.head && strcmp(entry->d_name, "modules") != 0; /* a git directory's own directories */
         if (!deeper)
-            status = error_set(err, QS_IO, "out of memory");
+            status = error_memory(err);
         else if (entry->d_type == DT_LNK && !inside)
-            status = sweep_repo(sweep, nested, top, deeper, err);
+            status = sweep_repo(found, nested, top, deeper, err);
         else if (!inside && is_directory(dirfd(list), entry))
-            status = walk_modules(sweep, nested, top, deeper, depth - 1, err);
+            status = walk_modules(found, nested, top, deeper, depth - 1, err);
     }
     if (list)
         (void)closedir(list);
-    return status == QS_OK && seen.head ? sweep_repo(sweep, nested, top, name, err) : status;
+    return status == QS_OK && seen.head ? sweep_repo(found, nested, top, name, err) : status;
 }
 
-enum qs_status sweep_nested(struct sweep *sweep, const struct nested *nested, struct qs_error *err)
+enum qs_status sweep_nested(struct sweep_findings *found, const struct nested *nested, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
     for (size_t i = 0; nested->timed && i < nested->count && status == QS_OK; i++) {
         const struct nested_place *place = &nested->places[i];
         if (place->links)
-            status = sweep_links(sweep, nested, place->dir, err);
+            status = sweep_links(found, nested, place->dir, err);
         else if (!place->gitdir)
-            status = walk_root(sweep, nested, place, err);
-        else if ((status = sweep_own(sweep, nested, place->dir, err)) == QS_OK)
-            status = walk_modules(sweep, nested, place->dir, "modules", MODULES_MAX_DEPTH, err);
+            status = walk_root(found, nested, place, err);
+        else if ((status = sweep_own(found, nested, place->dir, err)) == QS_OK)
+            status = walk_modules(found, nested, place->dir, "modules", MODULES_MAX_DEPTH, err);
     }
     return status;
 }

@@ -9,7 +9,7 @@
 #ifndef SANDBOX_SWEEP_NESTED_H
 #define SANDBOX_SWEEP_NESTED_H
 
-#include "sandbox/sweep/sweep.h"
+#include "sandbox/sweep/sweep_repo.h"
 
 /* A directory without directories in it is not read where that can be told without, and its entries do not count. */
 #define NESTED_MAX_ENTRIES 200000u
@@ -22,18 +22,6 @@
 
 #define SWEEP_TIME_BYTES 48
 
-struct nested_place {
-    char *dir;
-    bool gitdir, own_git, links; /* WALK_GITDIR; WALK_BELOW; WALK_LINKS */
-};
-
-struct nested {
-    struct nested_place *places;
-    size_t count;
-    bool timed; /* there is a time: a list of an older version has none, and nothing is looked for */
-    struct timespec since;
-};
-
 /* The time to put into the list: that of the file systems' clock. */
 void sweep_now(char text[SWEEP_TIME_BYTES]);
 bool nested_since(struct nested *nested, const char *text); /* false: no such text */
@@ -41,6 +29,7 @@ enum qs_status nested_add(struct nested *nested, const char *dir, const char *wh
 void nested_release(struct nested *nested);
 
 /* Walks all places; adds violations and notices. Errors: QS_IO (something could not be moved; memory). */
-enum qs_status sweep_nested(struct sweep *sweep, const struct nested *nested, struct qs_error *err) QS_MUST_USE;
+enum qs_status sweep_nested(struct sweep_findings *found, const struct nested *nested,
+                            struct qs_error *err) QS_MUST_USE;
 
 #endif

@@ -8,9 +8,8 @@
 #include "base/cleanup.h"
 #include "base/os.h"
 #include "sandbox/host/gitconfig.h"
-#include "sandbox/host/sys.h"
-#include "sandbox/sweep/sweep_links.h"
-#include "sandbox/sweep/sweep_move.h"
+#include "sandbox/host/host_path.h"
+#include "sandbox/wire/sys.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,6 +20,153 @@
 #include <sys/stat.h>
 
 #define POINTER_MAX_BYTES 4096
+#define LINKS_MAX_ENTRIES 200000u
+#define LINKS_MAX_DEPTH   64u
+
+/*
+ * ---- symbolic links in a git directory, by which git on the host would write elsewhere ----
+ *
+ * git appends to `logs/HEAD`, and writes `COMMIT_EDITMSG`, through a link: one to a shell's start-up file makes
+ * commands of a branch's name or a commit's message. git itself makes no link that leaves its directory.
+ */
+
+typedef void link_visit(void *context, const char *name, const char *target);
+
+struct links {
+    link_visit *visit;
+    void *context;
+    unsigned left;
+    bool whole;
+};
+
+static unsigned char type_of(int dir, const struct dirent *entry)
+{
+    struct stat st;
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type;
+    if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return DT_UNKNOWN;
+    return S_ISLNK(st.st_mode) ? DT_LNK : S_ISDIR(st.st_mode) ? DT_DIR : DT_REG;
+}
+
+static void read_links(struct links *links, const char *dir, const char *beneath, unsigned depth)
+{
+    DIR *list = opendir(dir);
+    struct dirent *entry;
+    links->whole &= list || errno == ENOENT || errno == ENOTDIR;
+    while (list && (entry = readdir(list))) {
+        const char *name = entry->d_name;
+        char target[PATH_MAX];
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (!links->left) {
+            links->whole = false;
+            break;
+        }
+        links->left--;
+        unsigned char type = type_of(dirfd(list), entry);
+        if (type != DT_LNK && type != DT_DIR)
+            continue;
+        AUTO_FREE char *path = path_join(dir, name);
+        AUTO_FREE char *below = *beneath ? path_join(beneath, name) : strdup(name);
+        ssize_t len = type == DT_LNK ? readlinkat(dirfd(list), name, target, sizeof target - 1) : -1;
+        if (len > 0 && below) {
+            target[len] = '\0';
+            links->visit(links->context, below, target);
+        } else if (type == DT_DIR && path && below && depth) {
+            bool skip = strcmp(below, "modules") == 0 || strncmp(below, "objects/", 8) == 0;
+            if (!skip)
+                read_links(links, path, below, depth - 1);
+        } else {
+            links->whole = false;
+        }
+    }
+    if (list)
+        (void)closedir(list);
+}
+
+/* Calls visit for each link in the git directory dir, with its name beneath dir and what is written in it. Not looked
+ * into are `modules`, whose directories are git directories themselves, and what is below the first level of `objects`,
+ * where git follows none. False: there are more than LINKS_MAX_ENTRIES names, or something could not be read. */
+static bool links_each(const char *dir, link_visit *visit, void *context)
+{
+    struct links links = {.visit = visit, .context = context, .left = LINKS_MAX_ENTRIES, .whole = true};
+    read_links(&links, dir, "", LINKS_MAX_DEPTH);
+    return links.whole;
+}
+
+/* Where target, as written in a file or link of base, really is: a heap string, NULL if that cannot be told. */
+static char *links_resolve(const char *base, const char *target)
+{
+    AUTO_FREE char *path = target[0] == '/' ? strdup(target) : path_join(base, target);
+    AUTO(path_fact_release) struct path_fact fact = {.fd = -1};
+    if (!path || target[0] == '~' || path_look(path, "/", false, &fact, NULL) != QS_OK)
+        return NULL;
+    if (fact.path)
+        return STEAL(fact.path);
+    path_flatten(path); /* it leads to nothing yet */
+    return STEAL(path);
+}
+
+/* Was what is at path changed since the list was written, by its own time? Of a link the link. */
+static bool nested_changed(const struct nested *nested, const char *path, bool born)
+{
+    struct statx st;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_CTIME | STATX_BTIME, &st) != 0)
+        return false;
+    const struct statx_timestamp *time = born && (st.stx_mask & STATX_BTIME) ? &st.stx_btime : &st.stx_ctime;
+    const struct timespec *since = &nested->since;
+    return time->tv_sec > since->tv_sec || (time->tv_sec == since->tv_sec && time->tv_nsec >= since->tv_nsec);
+}
+
+/* ---- a guarded git directory ---- */
+
+struct leading {
+    struct sweep_findings *found;
+    const struct nested *nested;
+    const char *dir;
+    enum qs_status status;
+    struct qs_error *err;
+};
+
+static void judge(void *context, const char *name, const char *target)
+{
+    struct leading *leading = context;
+    AUTO_FREE char *path = path_join(leading->dir, name);
+    AUTO_FREE char *base = path ? strdup(path) : NULL;
+    AUTO_FREE char *why = NULL;
+    if (leading->status != QS_OK)
+        return;
+    if (!base) {
+        leading->status = error_memory(leading->err);
+        return;
+    }
+    *strrchr(base, '/') = '\0';
+    AUTO_FREE char *place = links_resolve(base, target);
+    /* To the workspace, too: what lies there could be exchanged for a link by the next run. */
+    if (!nested_changed(leading->nested, path, false) || (place && path_within(place, leading->dir)))
+        return;
+    if (asprintf(&why, "is a link to %s made during a run, through which git would write there, and was",
+                 place ? place : target) < 0)
+        leading->status = error_memory(leading->err);
+    else
+        leading->status = sweep_away(leading->found, leading->dir, name, why, leading->err);
+}
+
+enum qs_status sweep_links(struct sweep_findings *found, const struct nested *nested, const char *dir,
+                           struct qs_error *err)
+{
+    struct leading leading = {.found = found, .nested = nested, .dir = dir, .err = err};
+    char *text = NULL;
+    if (links_each(dir, judge, &leading) || leading.status != QS_OK)
+        return leading.status;
+    if (asprintf(&text, "%s could not be read to its end: links that lead out of it were not looked for there", dir) <
+        0)
+        text = NULL;
+    return sweep_line(&found->notices, text, err);
+}
+
+/* ---- a repository ---- */
 
 struct verdict {
     const struct nested *nested;
@@ -250,7 +396,8 @@ static void read_entry(struct verdict *verdict, const char *path, const struct s
         read_repository(verdict, gitdir);
 }
 
-static enum qs_status say(struct sweep *sweep, const struct verdict *verdict, const char *path, struct qs_error *err)
+static enum qs_status say(struct sweep_findings *found, const struct verdict *verdict, const char *path,
+                          struct qs_error *err)
 {
     char *text = NULL, names[300] = "";
     if (verdict->program)
@@ -260,19 +407,19 @@ static enum qs_status say(struct sweep *sweep, const struct verdict *verdict, co
                              : asprintf(&text, "%s is a repository whose %s changed during a run%s%s%s", path, changed,
                                         verdict->leads ? "; it leads out of the workspace: " : "",
                                         verdict->leads ? verdict->leads : "", names);
-    return sweep_line(&sweep->notices, code < 0 ? NULL : text, err);
+    return sweep_line(&found->notices, code < 0 ? NULL : text, err);
 }
 
 /* Its name is too long for a path, say. */
-static enum qs_status unseen(struct sweep *sweep, const char *path, struct qs_error *err)
+static enum qs_status unseen(struct sweep_findings *found, const char *path, struct qs_error *err)
 {
     char *text = NULL;
     if (asprintf(&text, "%s is a repository that cannot be looked at (%s)", path, strerrordesc_np(errno)) < 0)
         text = NULL;
-    return sweep_line(&sweep->notices, text, err);
+    return sweep_line(&found->notices, text, err);
 }
 
-enum qs_status sweep_repo(struct sweep *sweep, const struct nested *nested, const char *root, const char *name,
+enum qs_status sweep_repo(struct sweep_findings *found, const struct nested *nested, const char *root, const char *name,
                           struct qs_error *err)
 {
     AUTO(verdict_release) struct verdict verdict = {.nested = nested};
@@ -280,29 +427,30 @@ enum qs_status sweep_repo(struct sweep *sweep, const struct nested *nested, cons
     AUTO_FREE char *base = path ? strdup(path) : NULL;
     struct stat st;
     if (!base)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     if (lstat(path, &st) != 0)
         return errno == ENOENT || errno == ENOTDIR ? QS_OK /* gone by itself, or moved away a moment ago */
-                                                   : unseen(sweep, path, err);
+                                                   : unseen(found, path, err);
     *strrchr(base, '/') = '\0';
     verdict.base = base;
     read_entry(&verdict, path, &st);
     if (verdict.made && verdict.leads) {
         AUTO_FREE char *why = NULL;
         if (asprintf(&why, "was made during a run, leads out of the workspace (%s), and was", verdict.leads) < 0)
-            return error_set(err, QS_IO, "out of memory");
-        return sweep_away(sweep, root, name, why, err);
+            return error_memory(err);
+        return sweep_away(found, root, name, why, err);
     }
     bool put = verdict.put && (verdict.leads || verdict.program);
-    return verdict.made || verdict.changed || put ? say(sweep, &verdict, path, err) : QS_OK;
+    return verdict.made || verdict.changed || put ? say(found, &verdict, path, err) : QS_OK;
 }
 
-enum qs_status sweep_own(struct sweep *sweep, const struct nested *nested, const char *gitdir, struct qs_error *err)
+enum qs_status sweep_own(struct sweep_findings *found, const struct nested *nested, const char *gitdir,
+                         struct qs_error *err)
 {
     AUTO(verdict_release) struct verdict verdict = {.nested = nested, .base = gitdir};
-    enum qs_status status = sweep_links(sweep, nested, gitdir, err);
+    enum qs_status status = sweep_links(found, nested, gitdir, err);
     if (status != QS_OK)
         return status;
     read_gitdir(&verdict, gitdir);
-    return verdict.changed ? say(sweep, &verdict, gitdir, err) : QS_OK;
+    return verdict.changed ? say(found, &verdict, gitdir, err) : QS_OK;
 }

@@ -64,7 +64,7 @@ static enum qs_status name_all(struct decoys *decoys, struct qs_error *err)
     (void)snprintf(decoys->victim_name, sizeof decoys->victim_name, "qsv-%.11s", decoys->secret);
     if (!decoys->checkout || !decoys->worktree || !decoys->canary || !decoys->wall || !decoys->outside ||
         !decoys->hidden_dir || !decoys->hidden_file || !decoys->socket)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     return QS_OK;
 }
 
@@ -280,7 +280,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return 0;
 }
 
-void decoys_remove_tree(const char *path)
+void decoys_remove_dir(const char *path)
 {
     (void)nftw(path, remove_one, TREE_MAX_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
@@ -294,7 +294,7 @@ void decoys_release(struct decoys *decoys)
     cleanup_fd(&decoys->dns_fd);
     cleanup_fd(&decoys->victim_fd);
     if (decoys->base)
-        decoys_remove_tree(decoys->base);
+        decoys_remove_dir(decoys->base);
     char *const texts[] = {decoys->base,    decoys->checkout,   decoys->worktree,    decoys->canary, decoys->wall,
                            decoys->outside, decoys->hidden_dir, decoys->hidden_file, decoys->socket};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)

@@ -4,8 +4,8 @@
  * linked worktree. All of it lies in one directory in the runner's home (or, where that cannot be written, in /var/tmp
  * or /tmp), and is removed again.
  */
-#ifndef SANDBOX_BATTERY_DECOY_H
-#define SANDBOX_BATTERY_DECOY_H
+#ifndef SANDBOX_VERIFY_DECOY_H
+#define SANDBOX_VERIFY_DECOY_H
 
 #include "base/error.h"
 
@@ -45,7 +45,7 @@ void decoy_victim_end(struct decoys *decoys, bool *ret_signaled, bool *ret_group
 bool decoys_plant(const struct decoys *decoys);
 
 /* Removes a directory and all in it, without following links or entering other file systems. */
-void decoys_remove_tree(const char *path);
+void decoys_remove_dir(const char *path);
 void decoys_release(struct decoys *decoys);
 
 #endif

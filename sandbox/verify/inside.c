@@ -5,96 +5,22 @@
 
 #include "base/cleanup.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #define BRIEF_MAX_BYTES   ((size_t)4 << 20)
 #define CHECK_MAX_SECONDS 20
-#define PROC_MAX_BYTES    ((size_t)256 << 10)
 
 typedef void inside_function(const struct inside_brief *brief, struct inside_record *record);
 
 static inside_function *const functions[] = {
 #define INSIDE_FUNCTION(name, text, scene, function) function,
-    BATTERY_CHECKS(INSIDE_FUNCTION)
+    VERIFY_CHECKS(INSIDE_FUNCTION)
 #undef INSIDE_FUNCTION
 };
-
-static void __attribute__((format(printf, 3, 0)))
-conclude(struct inside_record *record, enum battery_result result, const char *format, va_list args)
-{
-    record->result = result;
-    (void)vsnprintf(record->detail, sizeof record->detail, format, args);
-}
-
-void inside_pass(struct inside_record *record, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    conclude(record, BATTERY_PASS, format, args);
-    va_end(args);
-}
-
-void inside_fail(struct inside_record *record, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    conclude(record, BATTERY_FAIL, format, args);
-    va_end(args);
-}
-
-void inside_skip(struct inside_record *record, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    conclude(record, BATTERY_NOT_APPLICABLE, format, args);
-    va_end(args);
-}
-
-const char *inside_errno(int error)
-{
-    const char *name = error ? strerrorname_np(error) : "success";
-    return name ? name : "an unknown error";
-}
-
-/* ---- /proc ---- */
-
-static size_t read_file(const char *path, char *data, size_t size)
-{
-    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t len = 0;
-    ssize_t got;
-    while (fd >= 0 && len < size && (got = read(fd, data + len, size - len)) > 0)
-        len += (size_t)got;
-    return len;
-}
-
-bool inside_each_process(const char *name, bool (*each)(const char *data, size_t len, const void *context),
-                         const void *context, int *ret_pid)
-{
-    AUTO_FREE char *data = malloc(PROC_MAX_BYTES);
-    DIR *list = opendir("/proc");
-    struct dirent *entry;
-    bool found = false;
-    while (data && list && !found && (entry = readdir(list))) {
-        char path[64];
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-            continue;
-        (void)snprintf(path, sizeof path, "/proc/%.20s/%s", entry->d_name, name);
-        found = each(data, read_file(path, data, PROC_MAX_BYTES), context);
-        if (found && ret_pid)
-            *ret_pid = (int)strtol(entry->d_name, NULL, 10);
-    }
-    if (list)
-        (void)closedir(list);
-    return found;
-}
 
 /* ---- the brief ---- */
 
@@ -148,7 +74,7 @@ static bool read_brief(int fd, struct inside_brief *ret_brief)
 
 /* ---- the checks of a scene ---- */
 
-void inside_check(enum battery_check check, const struct inside_brief *brief, struct inside_record *ret_record)
+void inside_check(enum verify_check check, const struct inside_brief *brief, struct inside_record *ret_record)
 {
     *ret_record = (struct inside_record){.check = check};
     functions[check](brief, ret_record);
@@ -160,7 +86,7 @@ static void send_record(const struct inside_record *record)
     (void)done; /* a check without a record counts as failed */
 }
 
-static void check_apart(enum battery_check check, const struct inside_brief *brief)
+static void check_apart(enum verify_check check, const struct inside_brief *brief)
 {
     struct inside_record record = {.check = check};
     pid_t pid = fork();
@@ -188,8 +114,8 @@ int inside_main(int argc, char **argv)
     /* A decoy's number may by chance be that of a process in here. */
     (void)signal(SIGUSR1, SIG_IGN);
     for (unsigned i = 0; i < CHECK_COUNT; i++)
-        if (battery_check_scene((enum battery_check)i) == (enum battery_scene)scene)
-            check_apart((enum battery_check)i, &brief);
+        if (verify_check_scene((enum verify_check)i) == (enum verify_scene)scene)
+            check_apart((enum verify_check)i, &brief);
     json_decref(brief.root);
     if (scene == SCENE_WALL)
         inside_linger();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of the file system, from inside: what can be written, replaced, read. */
-#include "sandbox/verify/inside.h"
+#include "sandbox/verify/inside_checks.h"
 
 #include "base/cleanup.h"
 #include "sandbox/host/host_path.h"

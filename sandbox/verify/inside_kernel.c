@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of processes and of the kernel's surface, from inside. */
-#include "sandbox/verify/inside.h"
+#include "sandbox/verify/inside_checks.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/sys.h"
 #include "sandbox/plan/plan_env.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -291,15 +291,6 @@ void inside_no_new_privs(const struct inside_brief *brief, struct inside_record 
 }
 
 /* ---- the wall limit ---- */
-
-_Noreturn void inside_linger(void)
-{
-    (void)signal(SIGTERM, SIG_IGN);
-    (void)signal(SIGALRM, SIG_DFL);
-    (void)alarm(INSIDE_WALL_SECONDS);
-    for (;;)
-        (void)pause();
-}
 
 /* An orphan in a session of its own holds standard output open; the probe's own process lingers too. The host sees
  * whether both are gone in time; what is said here is only that they were there. */

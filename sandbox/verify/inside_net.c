@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of the network and of sockets, from inside. Nothing is sent beyond this machine. */
-#include "sandbox/verify/inside.h"
+#include "sandbox/verify/inside_checks.h"
 
 #include "base/cleanup.h"
 

@@ -24,12 +24,12 @@
 #define LEAKED_FD         200 /* of the descriptor that the caller "forgets" to close */
 
 struct stage {
-    const struct battery_request *request;
+    const struct verify_request *request;
     const struct decoys *decoys;
-    enum battery_scene kind;
+    enum verify_scene kind;
     bool scratch; /* the workspace is ours */
-    struct options options;
-    struct context context;
+    struct run_options options;
+    struct prepared prepared;
     struct qs_list hidden;
     char *journal;
     int records;
@@ -54,35 +54,34 @@ static const char *workspace_of(const struct stage *stage)
 /* Two more hidden paths, so that there is something to try in every home; a policy only gets narrower by that. */
 static enum qs_status hide_decoys(struct stage *stage, struct qs_error *err)
 {
-    const struct qs_list *given = &stage->context.policy.hidden_paths;
+    const struct qs_list *given = &stage->prepared.policy.hidden_paths;
     stage->hidden.items = calloc(given->count + 2, sizeof *stage->hidden.items);
     if (!stage->hidden.items)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     for (size_t i = 0; i < given->count; i++)
         stage->hidden.items[i] = given->items[i];
     stage->hidden.items[given->count] = stage->decoys->hidden_dir;
     stage->hidden.items[given->count + 1] = stage->decoys->hidden_file;
     stage->hidden.count = given->count + 2;
-    stage->context.policy.hidden_paths = stage->hidden;
+    stage->prepared.policy.hidden_paths = stage->hidden;
     return QS_OK;
 }
 
 /* The journal must be there to be tried. */
 static enum qs_status make_journal(struct stage *stage, struct qs_error *err)
 {
-    const struct state_place place =
-        state_place_of(stage->context.facts.home.path, stage->options.root, stage->context.facts.uid);
-    struct audit audit = {.fd = -1};
+    const struct state_base *base = &stage->prepared.facts.state;
+    struct run_log log = {.fd = -1};
     AUTO_FREE char *dir = NULL;
     AUTO_FD int fd = -1;
-    if (stage->context.policy.audit == QS_AUDIT_OFF || stage->kind != SCENE_MAIN)
+    if (stage->prepared.policy.audit == QS_AUDIT_OFF || stage->kind != SCENE_MAIN)
         return QS_OK;
-    enum qs_status status = audit_open(&place, &audit, err);
-    audit_close(&audit);
+    enum qs_status status = run_log_open(base, &log, err);
+    run_log_close(&log);
     if (status == QS_OK)
-        status = state_open(&place, "journal", false, &fd, &dir, err);
+        status = state_open(base, "journal", false, &fd, &dir, err);
     if (status == QS_OK && !(stage->journal = path_join(dir, "journal")))
-        status = error_set(err, QS_IO, "out of memory");
+        status = error_memory(err);
     return status;
 }
 
@@ -94,19 +93,19 @@ static enum qs_status plan(struct stage *stage, struct qs_error *err)
     if (stage->scratch)
         stage->options.cwd = NULL;
     if (!decoys_plant(stage->decoys))
-        return error_set(err, QS_IO, "out of memory");
-    struct context *context = &stage->context;
-    enum qs_status status = context_open(&stage->options, true, stage->request->without, context, err);
+        return error_memory(err);
+    struct prepared *prepared = &stage->prepared;
+    enum qs_status status = prepare_run(&stage->options, true, stage->request->without, prepared, err);
     if (status == QS_OK)
         status = hide_decoys(stage, err);
     if (status == QS_OK)
         status = make_journal(stage, err);
-    if (status == QS_OK && stage->kind == SCENE_WALL && context->policy.limits.wall_seconds)
-        context->policy.limits.wall_seconds = WALL_SECONDS;
+    if (status == QS_OK && stage->kind == SCENE_WALL && prepared->policy.limits.wall_seconds)
+        prepared->policy.limits.wall_seconds = WALL_SECONDS;
     if (status == QS_OK)
-        status = context_plan(&stage->options, true, stage->request->without, context, err);
+        status = prepare_plan(&stage->options, true, stage->request->without, prepared, err);
     if (status == QS_OK && stage->request->alter)
-        stage->request->alter(&context->plan);
+        stage->request->alter(&prepared->plan);
     return status;
 }
 
@@ -123,7 +122,7 @@ static json_t *paths(const struct path_facts *facts)
 /* Visible inside, and not by a writable root of the policy. */
 static bool outside_is_outside(const struct stage *stage)
 {
-    const struct plan *plan = &stage->context.plan;
+    const struct plan *plan = &stage->prepared.plan;
     for (size_t i = 0; i < plan->count; i++)
         if (path_within(stage->decoys->outside, plan->mounts[i].dest))
             return false;
@@ -133,25 +132,25 @@ static bool outside_is_outside(const struct stage *stage)
 static bool has_checkout(const struct stage *stage)
 {
     struct stat st;
-    AUTO_FREE char *dot_git = path_join(stage->context.facts.roots[0].place.path, ".git");
+    AUTO_FREE char *dot_git = path_join(stage->prepared.facts.roots[0].dir.path, ".git");
     return dot_git && lstat(dot_git, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static json_t *brief(const struct stage *stage)
 {
     const struct decoys *decoys = stage->decoys;
-    const struct context *context = &stage->context;
+    const struct prepared *prepared = &stage->prepared;
     struct stat namespace = {0};
     (void)stat("/proc/self/ns/pid", &namespace);
     json_t *places =
-        json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:s}", "workspace", context->facts.roots[0].place.path,
-                  "outside", outside_is_outside(stage) ? decoys->outside : "", "hidden", paths(&context->facts.hidden),
-                  "stores", paths(&context->facts.stores), "devices", paths(&context->facts.devices), "journal",
+        json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:s}", "workspace", prepared->facts.roots[0].dir.path, "outside",
+                  outside_is_outside(stage) ? decoys->outside : "", "hidden", paths(&prepared->facts.hidden), "stores",
+                  paths(&prepared->facts.stores), "devices", paths(&prepared->facts.devices), "journal",
                   stage->journal ? stage->journal : "", "socket", decoys->socket, "abstract", decoys->abstract);
     json_t *rest =
-        json_pack("{s:b, s:b, s:b, s:i, s:i, s:i, s:i, s:s, s:I, s:s, s:s}", "writable", (int)context->plan.writable,
-                  "closed", (int)context->plan.network_closed, "checkout", (int)has_checkout(stage), "unixSockets",
-                  (int)context->plan.unix_sockets, "port", decoys->port, "dnsPort", decoys->dns_port, "victim",
+        json_pack("{s:b, s:b, s:b, s:i, s:i, s:i, s:i, s:s, s:I, s:s, s:s}", "writable", (int)prepared->plan.writable,
+                  "closed", (int)prepared->plan.network_closed, "checkout", (int)has_checkout(stage), "unixSockets",
+                  (int)prepared->plan.unix_sockets, "port", decoys->port, "dnsPort", decoys->dns_port, "victim",
                   (int)decoys->victim, "victimName", decoys->victim_name, "pidNamespace", (json_int_t) namespace.st_ino,
                   "secret", decoys->secret, "marker", decoys->marker);
     if (!places || !rest || json_object_update(places, rest) != 0) {
@@ -204,14 +203,14 @@ static enum qs_status copy_self(const char *path, struct qs_error *err)
 /* This program's own file or, where that cannot be seen inside (it lies in /tmp, say), a copy among the decoys. */
 static enum qs_status choose_program(const struct stage *stage, char **ret_path, struct qs_error *err)
 {
-    const struct plan *plan = &stage->context.plan;
+    const struct plan *plan = &stage->prepared.plan;
     const char *const dirs[] = {stage->decoys->base, stage->scratch ? workspace_of(stage) : stage->decoys->base};
     char name[32];
     (void)snprintf(name, sizeof name, "qsandbox-%d", (int)stage->kind);
     /* Who gave up rights since the program started may not reach it by its name any more. */
-    if (is_visible(plan, stage->context.facts.executable) && access(stage->context.facts.executable, X_OK) == 0) {
-        *ret_path = strdup(stage->context.facts.executable);
-        return *ret_path ? QS_OK : error_set(err, QS_IO, "out of memory");
+    if (is_visible(plan, stage->prepared.facts.executable) && access(stage->prepared.facts.executable, X_OK) == 0) {
+        *ret_path = strdup(stage->prepared.facts.executable);
+        return *ret_path ? QS_OK : error_memory(err);
     }
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
         AUTO_FREE char *path = path_join(dirs[i], name);
@@ -223,7 +222,7 @@ static enum qs_status choose_program(const struct stage *stage, char **ret_path,
         return status;
     }
     return error_set(err, QS_USAGE, "neither this program, %s, nor a copy of it can be seen inside",
-                     stage->context.facts.executable);
+                     stage->prepared.facts.executable);
 }
 
 /* ---- the run ---- */
@@ -235,17 +234,17 @@ static enum qs_status run_probe(struct stage *stage, struct run_result *result, 
     (void)snprintf(kind, sizeof kind, "%d", (int)stage->kind);
     AUTO_FREE char *program = NULL;
     enum qs_status status = choose_program(stage, &program, err);
-    char *argv[] = {program, (char *)"--battery", kind, NULL};
-    struct run_request request = {.plan = &stage->context.plan, .env = &stage->context.env, .argv = argv};
+    char *argv[] = {program, (char *)"--probe", kind, NULL};
+    struct run_request request = {.plan = &stage->prepared.plan, .env = &stage->prepared.env, .argv = argv};
     if (status == QS_OK)
-        status = run_try(&request, &stage->context.facts, result, err);
+        status = run_try(&request, &stage->prepared.facts, result, err);
     if (status == QS_OK && result->not_run)
         status =
             error_set(err, QS_USAGE, "%s cannot be executed inside: %s", argv[0], strerrordesc_np(result->not_run));
     return status;
 }
 
-static void skip(const struct stage *stage, enum battery_check check, const char *why, struct scene_outcome *outcome)
+static void skip(const struct stage *stage, enum verify_check check, const char *why, struct scene_outcome *outcome)
 {
     struct inside_record record = {.check = check};
     inside_skip(&record, "%s", why);
@@ -257,9 +256,9 @@ static void run_stage(struct stage *stage, struct scene_outcome *outcome)
     outcome->status = plan(stage, &outcome->err);
     if (outcome->status != QS_OK)
         return;
-    if (stage->kind == SCENE_WORKTREE && !stage->context.plan.writable)
+    if (stage->kind == SCENE_WORKTREE && !stage->prepared.plan.writable)
         skip(stage, CHECK_WORKTREE_COMMIT, "the policy is read-only", outcome);
-    else if (stage->kind == SCENE_WALL && stage->context.plan.wall_seconds == 0)
+    else if (stage->kind == SCENE_WALL && stage->prepared.plan.wall_seconds == 0)
         skip(stage, CHECK_WALL_LIMIT, "the policy sets no wall limit", outcome);
     if (outcome->skipped)
         return;
@@ -275,8 +274,8 @@ static void run_stage(struct stage *stage, struct scene_outcome *outcome)
 /* The private caches of a workspace that is gone soon. */
 static void remove_caches(const struct stage *stage)
 {
-    if (stage->scratch && stage->context.facts.cache_base.path)
-        decoys_remove_tree(stage->context.facts.cache_base.path);
+    if (stage->scratch && stage->prepared.facts.cache_base.path)
+        decoys_remove_dir(stage->prepared.facts.cache_base.path);
 }
 
 static _Noreturn void be_executor(struct stage *stage, const sigset_t *mask, int outcome_fd)
@@ -294,8 +293,8 @@ static _Noreturn void be_executor(struct stage *stage, const sigset_t *mask, int
 
 /* ---- from outside ---- */
 
-enum qs_status scene_start(const struct battery_request *request, const struct decoys *decoys, const sigset_t *mask,
-                           enum battery_scene kind, struct scene *ret_scene, struct qs_error *err)
+enum qs_status scene_start(const struct verify_request *request, const struct decoys *decoys, const sigset_t *mask,
+                           enum verify_scene kind, struct scene *ret_scene, struct qs_error *err)
 {
     int records[2] = {-1, -1}, outcome[2] = {-1, -1};
     if (pipe2(records, O_CLOEXEC) != 0 || pipe2(outcome, O_CLOEXEC) != 0) {
@@ -315,23 +314,23 @@ enum qs_status scene_start(const struct battery_request *request, const struct d
     return pid < 0 ? error_sys(err, QS_IO, error, "cannot start a process") : QS_OK;
 }
 
-static void take_records(int fd, struct battery_report *report, bool *ret_held_open)
+static void take_records(int fd, struct verify_report *report, bool *ret_held_open)
 {
     struct inside_record record;
     ssize_t len;
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
     while ((len = read(fd, &record, sizeof record)) == (ssize_t)sizeof record) {
-        if (record.check >= CHECK_COUNT || record.result > BATTERY_NOT_APPLICABLE)
+        if (record.check >= CHECK_COUNT || record.result > VERIFY_NOT_APPLICABLE)
             continue;
-        struct battery_entry *entry = &report->checks[record.check];
-        *entry = (struct battery_entry){.result = (enum battery_result)record.result, .error = record.error};
+        struct verify_entry *entry = &report->checks[record.check];
+        *entry = (struct verify_entry){.result = (enum verify_result)record.result, .error = record.error};
         record.detail[sizeof record.detail - 1] = '\0';
         (void)snprintf(entry->detail, sizeof entry->detail, "%s", record.detail);
     }
     *ret_held_open = len < 0 && errno == EAGAIN;
 }
 
-void scene_finish(struct scene *scene, struct battery_report *report, struct scene_outcome *ret_outcome,
+void scene_finish(struct scene *scene, struct verify_report *report, struct scene_outcome *ret_outcome,
                   bool *ret_held_open)
 {
     struct scene_outcome outcome;

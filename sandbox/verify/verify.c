@@ -3,7 +3,6 @@
 #include "sandbox/verify/verify.h"
 
 #include "base/cleanup.h"
-#include "sandbox/verify/scene.h"
 
 #include <pwd.h>
 #include <signal.h>
@@ -11,74 +10,22 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    enum battery_scene scene;
-} table[] = {
-#define BATTERY_ROW(id, text, where, function) {text, SCENE_##where},
-    BATTERY_CHECKS(BATTERY_ROW)
-#undef BATTERY_ROW
-};
-
-const char *battery_check_name(enum battery_check check)
-{
-    return table[check].name;
-}
-
-enum battery_scene battery_check_scene(enum battery_check check)
-{
-    return table[check].scene;
-}
-
-const char *battery_result_name(enum battery_result result)
-{
-    switch (result) {
-    case BATTERY_PASS:
-        return "pass";
-    case BATTERY_NOT_APPLICABLE:
-        return "not-applicable";
-    case BATTERY_MISSING:
-    case BATTERY_FAIL:
-        return "fail";
-    }
-    return "fail";
-}
-
-bool battery_passed(const struct battery_report *report)
-{
-    for (size_t i = 0; i < CHECK_COUNT; i++)
-        if (report->checks[i].result != BATTERY_PASS && report->checks[i].result != BATTERY_NOT_APPLICABLE)
-            return false;
-    return true;
-}
-
-json_t *battery_json(const struct battery_report *report)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < CHECK_COUNT; i++) {
-        const struct battery_entry *entry = &report->checks[i];
-        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", table[i].name, "result",
-                                                    battery_result_name(entry->result), "detail", entry->detail));
-    }
-    return json_pack("{s:o, s:s}", "checks", list, "result", battery_passed(report) ? "pass" : "fail");
-}
-
 /* ---- what the host saw ---- */
 
 static void __attribute__((format(printf, 3, 4)))
-overrule(struct battery_report *report, enum battery_check check, const char *format, ...)
+overrule(struct verify_report *report, enum verify_check check, const char *format, ...)
 {
-    struct battery_entry *entry = &report->checks[check];
+    struct verify_entry *entry = &report->checks[check];
     va_list args;
-    if (entry->result == BATTERY_NOT_APPLICABLE)
+    if (entry->result == VERIFY_NOT_APPLICABLE)
         return; /* the policy allows it */
-    entry->result = BATTERY_FAIL;
+    entry->result = VERIFY_FAIL;
     va_start(args, format);
     (void)vsnprintf(entry->detail, sizeof entry->detail, format, args);
     va_end(args);
 }
 
-static void judge_main(struct decoys *decoys, struct battery_report *report)
+static void judge_main(struct decoys *decoys, struct verify_report *report)
 {
     bool signaled = false, group_signaled = false;
     decoy_victim_end(decoys, &signaled, &group_signaled);
@@ -96,15 +43,15 @@ static void judge_main(struct decoys *decoys, struct battery_report *report)
         overrule(report, CHECK_DNS, "the question came to a name server on the host");
 }
 
-static void judge(enum battery_scene kind, struct decoys *decoys, const struct scene_outcome *outcome, bool held_open,
-                  struct battery_report *report)
+static void judge(enum verify_scene kind, struct decoys *decoys, const struct scene_outcome *outcome, bool held_open,
+                  struct verify_report *report)
 {
     switch (kind) {
     case SCENE_MAIN:
         judge_main(decoys, report);
         break;
     case SCENE_WORKTREE:
-        if (report->checks[CHECK_WORKTREE_COMMIT].result == BATTERY_PASS && access(decoys->canary, F_OK) != 0)
+        if (report->checks[CHECK_WORKTREE_COMMIT].result == VERIFY_PASS && access(decoys->canary, F_OK) != 0)
             overrule(report, CHECK_WORKTREE_COMMIT, "git says it committed, but the branch did not come into being");
         break;
     case SCENE_WALL:
@@ -112,8 +59,8 @@ static void judge(enum battery_scene kind, struct decoys *decoys, const struct s
             overrule(report, CHECK_WALL_LIMIT, "the command was not ended by the limit");
         else if (held_open)
             overrule(report, CHECK_WALL_LIMIT, "the command was ended, but a process of it lives on");
-        else if (report->checks[CHECK_WALL_LIMIT].result == BATTERY_PASS)
-            (void)snprintf(report->checks[CHECK_WALL_LIMIT].detail, BATTERY_DETAIL_BYTES,
+        else if (report->checks[CHECK_WALL_LIMIT].result == VERIFY_PASS)
+            (void)snprintf(report->checks[CHECK_WALL_LIMIT].detail, VERIFY_DETAIL_BYTES,
                            "a command and its orphan, both ignoring SIGTERM, were gone in time");
         break;
     case SCENE_COUNT:
@@ -121,11 +68,11 @@ static void judge(enum battery_scene kind, struct decoys *decoys, const struct s
     }
 }
 
-static void explain_missing(enum battery_scene kind, const struct scene_outcome *outcome, struct battery_report *report)
+static void explain_missing(enum verify_scene kind, const struct scene_outcome *outcome, struct verify_report *report)
 {
     for (size_t i = 0; i < CHECK_COUNT; i++) {
-        struct battery_entry *entry = &report->checks[i];
-        if (table[i].scene == kind && entry->result == BATTERY_MISSING)
+        struct verify_entry *entry = &report->checks[i];
+        if (verify_check_scene((enum verify_check)i) == kind && entry->result == VERIFY_MISSING)
             (void)snprintf(entry->detail, sizeof entry->detail, "no result%s%.200s",
                            outcome->err.message[0] ? ": " : "", outcome->err.message);
     }
@@ -133,23 +80,23 @@ static void explain_missing(enum battery_scene kind, const struct scene_outcome 
 
 /* ---- running ---- */
 
-static enum qs_status run_scenes(const struct battery_request *request, struct decoys *decoys, const sigset_t *mask,
-                                 struct battery_report *report, struct qs_error *err)
+static enum qs_status run_scenes(const struct verify_request *request, struct decoys *decoys, const sigset_t *mask,
+                                 struct verify_report *report, struct qs_error *err)
 {
     struct scene scenes[SCENE_COUNT] = {0};
     unsigned wanted = request->scenes ? request->scenes : (1u << SCENE_COUNT) - 1;
     enum qs_status status = QS_OK;
     for (unsigned i = 0; i < SCENE_COUNT && status == QS_OK; i++)
         if (wanted >> i & 1u)
-            status = scene_start(request, decoys, mask, (enum battery_scene)i, &scenes[i], err);
+            status = scene_start(request, decoys, mask, (enum verify_scene)i, &scenes[i], err);
     for (unsigned i = 0; i < SCENE_COUNT; i++) {
         struct scene_outcome outcome;
         bool held_open = false;
         if (scenes[i].pid <= 0)
             continue;
         scene_finish(&scenes[i], report, &outcome, &held_open);
-        judge((enum battery_scene)i, decoys, &outcome, held_open, report);
-        explain_missing((enum battery_scene)i, &outcome, report);
+        judge((enum verify_scene)i, decoys, &outcome, held_open, report);
+        explain_missing((enum verify_scene)i, &outcome, report);
         if (i == SCENE_MAIN && outcome.status != QS_OK && status == QS_OK) {
             status = outcome.status;
             if (err)
@@ -159,10 +106,9 @@ static enum qs_status run_scenes(const struct battery_request *request, struct d
     return status;
 }
 
-enum qs_status battery_run(const struct battery_request *request, struct battery_report *ret_report,
-                           struct qs_error *err)
+enum qs_status verify_run(const struct verify_request *request, struct verify_report *ret_report, struct qs_error *err)
 {
-    struct battery_report report = {0};
+    struct verify_report report = {0};
     struct decoys decoys;
     sigset_t ends, old;
     const struct passwd *entry = getpwuid(geteuid());

@@ -10,8 +10,8 @@ load ../support/sandbox
         # One for each step: opened again, a reader could still meet the first writer, and the second one nobody.
         mkfifo "$(ws $user)/go" "$(ws $user)/end"
         chown --reference="$(ws $user)" "$(ws $user)/go" "$(ws $user)/end"
-        as_first='mount --make-rshared /' started $user -- sh -c 'read x <go; echo x >'"$base/later/file"'; : >done; read x <end'
-        eventually grep -qs . "/proc/$executor/task/$executor/children"
+        as_first='mount --make-rshared /' started $user -- sh -c ': >begun; read x <go; echo x >'"$base/later/file"'; : >done; read x <end'
+        eventually test -e "$(ws $user)/begun"
         nsenter -m -t "$executor" mount -t tmpfs -o mode=1777 tmpfs "$base/later"
         nsenter -m -t "$executor" touch "$base/later/host"
         echo >"$(ws $user)/go"
@@ -22,7 +22,7 @@ load ../support/sandbox
         [ "$output" = host ]
         # From Landlock it would be "Permission denied", and the mount alone is to hold.
         grep -q 'Read-only file system' "$base/log"
-        rm "$(ws $user)/go" "$(ws $user)/end" "$(ws $user)/done"
+        rm "$(ws $user)/go" "$(ws $user)/end" "$(ws $user)/begun" "$(ws $user)/done"
     done
 }
 
@@ -262,7 +262,7 @@ for top, dirs, files in os.walk("/proc"):
 }
 
 @test "a command that was given no terminal has none: it reads no keys and draws nothing" {
-    cp "$BATS_TEST_DIRNAME/support/terminal.py" "$base"
+    cp "$QS_TOP/tests/support/terminal.py" "$base"
     cat >"$base/open_tty.py" <<'P'
 import os
 try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# qsandbox verify, as root and as a plain user. That each check can fail is shown by test_battery.
+# qsandbox verify, as root and as a plain user. That each check can fail is shown by test_verify.
 load ../support/sandbox
 
 no_wall='{"limits":{"wallSeconds":0}}' # without the check that takes three seconds

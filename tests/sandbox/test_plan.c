@@ -180,8 +180,8 @@ static void of_two_for_one_place_the_stronger_holds(void **state)
 static void a_workspace_in_tmp_is_shown_again(void **state)
 {
     struct scene *scene = *state;
-    free(scene->facts.roots[0].place.path);
-    scene->facts.roots[0].place.path = strdup("/tmp/job");
+    free(scene->facts.roots[0].dir.path);
+    scene->facts.roots[0].dir.path = strdup("/tmp/job");
     scene->policy.filesystem = QS_FS_READ_ONLY;
     assert_int_equal(make(scene), QS_OK);
     assert_int_equal(find(&scene->plan, "/tmp/job")->kind, MOUNT_BACK);
@@ -274,7 +274,7 @@ static void a_root_that_holds_the_shim_is_refused(void **state)
 static void a_workspace_of_somebody_else_is_untrusted(void **state)
 {
     struct scene *scene = *state;
-    scene->facts.roots[0].place.uid = 0;
+    scene->facts.roots[0].dir.uid = 0;
     assert_int_equal(make(scene), QS_UNTRUSTED);
 }
 
@@ -282,9 +282,9 @@ static void a_root_reached_through_a_writable_link_is_refused(void **state)
 {
     struct scene *scene = *state;
     struct root_fact *root = fixture_root(&scene->facts, "/srv/data");
-    root->place.links = calloc(1, sizeof *root->place.links);
-    root->place.links[0] = strdup("/home/ann/work/deep/link");
-    root->place.link_count = 1;
+    root->dir.links = calloc(1, sizeof *root->dir.links);
+    root->dir.links[0] = strdup("/home/ann/work/deep/link");
+    root->dir.link_count = 1;
     assert_int_equal(make(scene), QS_INVALID);
     assert_non_null(strstr(scene->err.message, "/home/ann/work/deep/link"));
 }
@@ -293,9 +293,9 @@ static void a_root_reached_through_a_link_elsewhere_is_fine(void **state)
 {
     struct scene *scene = *state;
     struct root_fact *root = fixture_root(&scene->facts, "/srv/data");
-    root->place.links = calloc(1, sizeof *root->place.links);
-    root->place.links[0] = strdup("/home/ann/work-link");
-    root->place.link_count = 1;
+    root->dir.links = calloc(1, sizeof *root->dir.links);
+    root->dir.links[0] = strdup("/home/ann/work-link");
+    root->dir.link_count = 1;
     assert_int_equal(make(scene), QS_OK);
 }
 
@@ -306,7 +306,7 @@ static void a_limit_that_would_not_bind_is_refused(void **state)
     assert_int_equal(make(scene), QS_OK);
     plan_release(&scene->plan);
     scene->facts.uid = 0;
-    scene->facts.roots[0].place.uid = 0;
+    scene->facts.roots[0].dir.uid = 0;
     assert_int_equal(make(scene), QS_INVALID);
     assert_non_null(strstr(scene->err.message, "executor.limits.processes"));
 }

@@ -298,10 +298,10 @@ static void follow(const char *script, void (*alter)(struct host_facts *), struc
 
 static void another_number(struct host_facts *facts)
 {
-    int moved = fcntl(facts->roots[0].place.fd, F_DUPFD_CLOEXEC, 200);
+    int moved = fcntl(facts->roots[0].dir.fd, F_DUPFD_CLOEXEC, 200);
     assert_true(moved >= 200);
-    (void)close(facts->roots[0].place.fd);
-    facts->roots[0].place.fd = moved;
+    (void)close(facts->roots[0].dir.fd);
+    facts->roots[0].dir.fd = moved;
 }
 
 static void an_early_bubblewrap_is_used_or_another_one_is_started(void **state)

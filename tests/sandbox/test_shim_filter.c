@@ -4,7 +4,7 @@
 #include "sandbox/plan/filter.h"
 
 #include "base/cleanup.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 #include "tests/support/scratch.h"
 
 #include <errno.h>

@@ -65,7 +65,7 @@ struct root_fact *fixture_root(struct host_facts *facts, const char *path)
     if (!facts->roots)
         abort();
     struct root_fact *root = &facts->roots[facts->root_count++];
-    *root = (struct root_fact){.place = fixture_fact(path, PATH_DIR), .git = {.dot_git.fd = -1, .common.fd = -1}};
+    *root = (struct root_fact){.dir = fixture_fact(path, PATH_DIR), .git = {.dot_git.fd = -1, .common.fd = -1}};
     return root;
 }
 
@@ -115,7 +115,7 @@ void fixture_facts_release(struct host_facts *facts)
     forget(&facts->resolv);
     forget(&facts->cache_base);
     for (size_t i = 0; i < facts->root_count; i++) {
-        forget(&facts->roots[i].place);
+        forget(&facts->roots[i].dir);
         forget(&facts->roots[i].git.dot_git);
         forget(&facts->roots[i].git.common);
         forget_all(&facts->roots[i].git.guarded);
@@ -131,7 +131,7 @@ void fixture_facts_release(struct host_facts *facts)
     forget_all(&facts->devices);
     forget_all(&facts->host_sockets);
     for (size_t i = 0; i < facts->cache_count; i++) {
-        forget(&facts->caches[i].place);
+        forget(&facts->caches[i].home);
         forget(&facts->caches[i].source);
     }
     host_facts_release(facts);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moving one swept name out of a writable root. */
-#include "sandbox/sweep/sweep_move.h"
+#include "sandbox/sweep/quarantine.h"
 
 #include "base/cleanup.h"
 #include "sandbox/host/copy_tree.h"
-#include "sandbox/host/sys.h"
+#include "sandbox/wire/sys.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,32 @@
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
 #endif
+
+enum qs_status sweep_line(struct sweep_lines *lines, char *text, struct qs_error *err)
+{
+    char **grown = text ? reallocarray(lines->items, lines->count + 1, sizeof *grown) : NULL;
+    if (!grown) {
+        free(text);
+        return error_memory(err);
+    }
+    lines->items = grown;
+    lines->items[lines->count++] = text;
+    return QS_OK;
+}
+
+void sweep_findings_release(struct sweep_findings *found)
+{
+    struct sweep_lines *const all[] = {&found->violations, &found->notices};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        for (size_t j = 0; j < all[i]->count; j++)
+            free(all[i]->items[j]);
+        free(all[i]->items);
+    }
+    free((void *)(uintptr_t)found->base.home);
+    *found = (struct sweep_findings){0};
+}
+
+/* ---- moving ---- */
 
 /*
  * Walks name beneath root_fd as long as it leads through directories. ret_last gets the segment that exists and is to
@@ -77,7 +104,7 @@ static bool make_movable(int parent, const char *last)
 
 /* What is to be moved, and how that is said. */
 struct leaving {
-    struct sweep *sweep;
+    struct sweep_findings *found;
     int parent;
     const char *last; /* its name in parent */
     const char *root, *path, *why;
@@ -88,7 +115,7 @@ static enum qs_status note(const struct leaving *leaving, const char *where, con
     char *text = NULL;
     if (asprintf(&text, "%s/%s %s moved to %s%s", leaving->root, leaving->path, leaving->why, where, more) < 0)
         text = NULL;
-    return sweep_line(&leaving->sweep->violations, text, err);
+    return sweep_line(&leaving->found->violations, text, err);
 }
 
 /* The quarantine is on another file system: the name goes at once, then what bears it. What is too large to be copied
@@ -101,14 +128,14 @@ static enum qs_status move_across(const struct leaving *leaving, int quarantine,
     (void)snprintf(beside, sizeof beside, "%.150s.quarantined-%.60s", leaving->last, when);
     if (renameat2(leaving->parent, leaving->last, leaving->parent, beside, RENAME_NOREPLACE) != 0)
         return error_sys(err, QS_IO, errno, "cannot move %s of %s away", leaving->path, leaving->root);
-    enum qs_status status = tree_copy(leaving->parent, beside, quarantine, leaving->last, &why);
+    enum qs_status status = copy_tree(leaving->parent, beside, quarantine, leaving->last, &why);
     if (status == QS_OK)
-        status = tree_remove(leaving->parent, beside, &why);
+        status = remove_tree(leaving->parent, beside, &why);
     if (status == QS_OK)
         return note(leaving, place, "", err);
     char more[QS_ERROR_TEXT_BYTES + 80];
     (void)snprintf(more, sizeof more, " beside it: it cannot be copied to the quarantine (%s)", why.message);
-    status = tree_remove(quarantine, leaving->last, NULL); /* what was copied of it, if anything */
+    status = remove_tree(quarantine, leaving->last, NULL); /* what was copied of it, if anything */
     (void)status;
     return note(leaving, beside, more, err);
 }
@@ -121,8 +148,8 @@ static enum qs_status move(const struct leaving *leaving, struct qs_error *err)
     const char *last = leaving->last;
     int parent = leaving->parent;
     stamp(when);
-    (void)snprintf(whole, sizeof whole, "quarantine/%s/%s", leaving->sweep->name, when);
-    enum qs_status status = state_open(&leaving->sweep->place, whole, true, &quarantine, &place, err);
+    (void)snprintf(whole, sizeof whole, "quarantine/%s/%s", leaving->found->workspace, when);
+    enum qs_status status = state_open(&leaving->found->base, whole, true, &quarantine, &place, err);
     if (status != QS_OK)
         return status;
     int code = renameat2(parent, last, quarantine, last, RENAME_NOREPLACE);
@@ -137,7 +164,7 @@ static enum qs_status move(const struct leaving *leaving, struct qs_error *err)
     return error_sys(err, QS_IO, errno, "cannot move %s of %s to the quarantine", leaving->path, leaving->root);
 }
 
-enum qs_status sweep_away(struct sweep *sweep, const char *root, const char *name, const char *why,
+enum qs_status sweep_away(struct sweep_findings *found, const char *root, const char *name, const char *why,
                           struct qs_error *err)
 {
     AUTO_FD int root_fd = sys_open(AT_FDCWD, root, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
@@ -150,11 +177,6 @@ enum qs_status sweep_away(struct sweep *sweep, const char *root, const char *nam
     if (strlen(name) >= sizeof path || !find(root_fd, name, &parent, path, last))
         return QS_OK;
     const struct leaving leaving = {
-        .sweep = sweep, .parent = parent, .last = last, .root = root, .path = path, .why = why};
+        .found = found, .parent = parent, .last = last, .root = root, .path = path, .why = why};
     return move(&leaving, err);
-}
-
-enum qs_status sweep_name(struct sweep *sweep, const char *root, const char *name, struct qs_error *err)
-{
-    return sweep_away(sweep, root, name, "was made during a run and", err);
 }

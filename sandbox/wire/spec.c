@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The message from the executor to the shim: encoding and bounded decoding. */
-#include "sandbox/plan/spec.h"
+#include "sandbox/wire/spec.h"
 
 #include "base/cleanup.h"
 #include "qsettings/version.h"
@@ -30,16 +30,26 @@ static void add_text(struct buf *out, const char *text)
     buf_add(out, text, len);
 }
 
-static void add_mounts(const struct plan *plan, struct buf *out)
+static void add_mounts(const struct spec *spec, struct buf *out)
 {
-    buf_add_u32(out, (uint32_t)plan->count);
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct plan_mount *mount = &plan->mounts[i];
+    buf_add_u32(out, (uint32_t)spec->mount_count);
+    for (size_t i = 0; i < spec->mount_count; i++) {
+        const struct spec_mount *mount = &spec->mounts[i];
         buf_add_u8(out, (uint8_t)mount->kind);
         buf_add_u8(out, (uint8_t)((mount->inner ? SPEC_INNER : 0) | (mount->directory ? SPEC_DIRECTORY : 0)));
         buf_add_u64(out, mount->dev);
         buf_add_u64(out, mount->ino);
         add_text(out, mount->dest);
+    }
+}
+
+static void add_ref_dirs(const struct spec *spec, struct buf *out)
+{
+    buf_add_u32(out, (uint32_t)spec->ref_dir_count);
+    for (size_t i = 0; i < spec->ref_dir_count; i++) {
+        buf_add_u32(out, (uint32_t)spec->ref_dirs[i].fd);
+        buf_add_u64(out, spec->ref_dirs[i].dev);
+        buf_add_u64(out, spec->ref_dirs[i].ino);
     }
 }
 
@@ -53,35 +63,29 @@ static void add_list(char *const *list, struct buf *out)
         add_text(out, list[i]);
 }
 
-enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *argv, char *const *env,
-                           const struct buf *filter, struct buf *out, struct qs_error *err)
+enum qs_status spec_encode(const struct spec *spec, struct buf *out, struct qs_error *err)
 {
-    unsigned flags = (terminal ? SPEC_TERMINAL : 0) | (plan->scope_abstract ? SPEC_SCOPE_ABSTRACT : 0) |
-                     (plan->private_var_tmp ? SPEC_VAR_TMP : 0);
+    unsigned flags = (spec->terminal ? SPEC_TERMINAL : 0) | (spec->scope_abstract ? SPEC_SCOPE_ABSTRACT : 0) |
+                     (spec->private_var_tmp ? SPEC_VAR_TMP : 0);
     buf_add_u32(out, SPEC_MAGIC);
     add_text(out, QS_VERSION);
     buf_add_u32(out, flags);
-    buf_add_u32(out, plan->without);
-    buf_add_u32(out, (uint32_t)plan->landlock_abi);
-    buf_add_u64(out, plan->cpu_seconds);
-    buf_add_u64(out, plan->memory_by_group ? 0 : plan->memory_bytes); /* the shim's are resource limits */
-    buf_add_u64(out, plan->file_bytes);
-    buf_add_u64(out, plan->processes_by_group ? 0 : plan->processes);
-    buf_add_u64(out, plan->open_files);
-    add_mounts(plan, out);
-    buf_add_u32(out, (uint32_t)plan->ref_dir_count);
-    for (size_t i = 0; i < plan->ref_dir_count; i++) {
-        buf_add_u32(out, (uint32_t)plan->ref_dirs[i].fd);
-        buf_add_u64(out, plan->ref_dirs[i].dev);
-        buf_add_u64(out, plan->ref_dirs[i].ino);
-    }
-    add_text(out, plan->cwd);
-    add_list(argv, out);
-    buf_add_u32(out, (uint32_t)filter->len);
-    buf_add(out, filter->data, filter->len);
-    add_list(env, out);
+    buf_add_u32(out, spec->without);
+    buf_add_u32(out, (uint32_t)spec->landlock_abi);
+    buf_add_u64(out, spec->cpu_seconds);
+    buf_add_u64(out, spec->memory_bytes);
+    buf_add_u64(out, spec->file_bytes);
+    buf_add_u64(out, spec->processes);
+    buf_add_u64(out, spec->open_files);
+    add_mounts(spec, out);
+    add_ref_dirs(spec, out);
+    add_text(out, spec->cwd);
+    add_list(spec->argv, out);
+    buf_add_u32(out, (uint32_t)spec->filter_len);
+    buf_add(out, spec->filter, spec->filter_len);
+    add_list(spec->env, out);
     if (out->failed)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     if (out->len > SPEC_MAX_BYTES)
         return error_set(err, QS_INVALID, "the command line is too long");
     return QS_OK;
@@ -92,13 +96,13 @@ enum qs_status spec_encode(const struct plan *plan, bool terminal, char *const *
 void spec_release(struct spec *spec)
 {
     free(spec->mounts);
-    free(spec->argv);
+    free((void *)(uintptr_t)spec->argv);
     free(spec->env);
     free(spec->raw);
     *spec = (struct spec){0};
 }
 
-static char *take_text(struct cursor *cursor)
+static const char *take_text(struct cursor *cursor)
 {
     uint32_t len = cursor_u32(cursor);
     const uint8_t *text = cursor_bytes(cursor, len);
@@ -106,7 +110,7 @@ static char *take_text(struct cursor *cursor)
         cursor->failed = true;
         return NULL;
     }
-    return (char *)(uintptr_t)text;
+    return (const char *)text;
 }
 
 /* A count of things that take at least `least` bytes each; 0 and failed where the message cannot hold that many. */
@@ -162,7 +166,7 @@ static char **take_list(struct cursor *cursor)
     if (!list)
         cursor->failed = true;
     for (size_t i = 0; list && i < count; i++)
-        list[i] = take_text(cursor);
+        list[i] = (char *)(uintptr_t)take_text(cursor); /* of raw, which is the reader's own */
     return list;
 }
 
@@ -194,7 +198,7 @@ static void take_all(struct cursor *cursor, struct spec *spec)
     if (!spec->argv || !spec->argv[0])
         cursor->failed = true;
     spec->filter_len = cursor_u32(cursor);
-    spec->filter = (char *)(uintptr_t)cursor_bytes(cursor, spec->filter_len);
+    spec->filter = (const char *)cursor_bytes(cursor, spec->filter_len);
     if (!cursor->failed)
         spec->env = take_list(cursor);
 }
@@ -228,6 +232,6 @@ enum qs_status spec_read(int fd, struct spec *ret_spec, struct qs_error *err)
     size_t len = 0;
     char *data = buf_steal(&raw, &len);
     if (!data)
-        return error_set(err, QS_IO, "out of memory");
+        return error_memory(err);
     return spec_decode(data, len, ret_spec, err);
 }

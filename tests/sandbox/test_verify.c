@@ -112,7 +112,7 @@ static void no_socket_masks(struct plan *plan)
 /* ---- the controls ---- */
 
 static const struct control {
-    enum battery_check check;
+    enum verify_check check;
     unsigned without;
     void (*alter)(struct plan *plan);
     enum policy policy;
@@ -159,7 +159,7 @@ static const struct control {
 struct answer {
     enum qs_status status;
     struct qs_error err;
-    struct battery_report report;
+    struct verify_report report;
 };
 
 static void become(uid_t uid)
@@ -183,14 +183,14 @@ static int start_as(uid_t uid, const struct call *call, pid_t *ret_pid)
     *ret_pid = fork();
     assert_true(*ret_pid >= 0);
     if (*ret_pid == 0) {
-        const struct options options = {.root = root, .status_fd = -1};
-        const struct battery_request request = {.options = &options,
-                                                .scenes = call->scenes,
-                                                .without = call->without,
-                                                .alter = call->alter};
+        const struct run_options options = {.root = root, .status_fd = -1};
+        const struct verify_request request = {.options = &options,
+                                               .scenes = call->scenes,
+                                               .without = call->without,
+                                               .alter = call->alter};
         struct answer mine = {0};
         become(uid);
-        mine.status = battery_run(&request, &mine.report, &mine.err);
+        mine.status = verify_run(&request, &mine.report, &mine.err);
         _exit(write(ends[1], &mine, sizeof mine) == (ssize_t)sizeof mine ? 0 : 1);
     }
     (void)close(ends[1]);
@@ -198,7 +198,7 @@ static int start_as(uid_t uid, const struct call *call, pid_t *ret_pid)
 }
 
 /* As both users, at once. */
-static void battery_as_both(const struct call *call, struct answer answers[2])
+static void verify_as_both(const struct call *call, struct answer answers[2])
 {
     pid_t pids[2];
     int fds[2];
@@ -220,19 +220,19 @@ static void battery_as_both(const struct call *call, struct answer answers[2])
     }
 }
 
-static void expect(const struct answer *answer, uid_t uid, enum battery_check check, enum battery_result result)
+static void expect(const struct answer *answer, uid_t uid, enum verify_check check, enum verify_result result)
 {
-    const struct battery_entry *entry = &answer->report.checks[check];
+    const struct verify_entry *entry = &answer->report.checks[check];
     if (entry->result != result)
-        print_error("uid %u: %s is %s: %s\n", (unsigned)uid, battery_check_name(check),
-                    battery_result_name(entry->result), entry->detail);
+        print_error("uid %u: %s is %s: %s\n", (unsigned)uid, verify_check_name(check),
+                    verify_result_name(entry->result), entry->detail);
     assert_int_equal(entry->result, result);
 }
 
 /* ---- tests ---- */
 
 /* Checks that no barrier of the plan can be taken from: they have tests of their own below. */
-static bool has_other_control(enum battery_check check)
+static bool has_other_control(enum verify_check check)
 {
     return check == CHECK_NO_NEW_PRIVS;
 }
@@ -241,11 +241,11 @@ static void every_check_has_a_negative_control(void **state)
 {
     (void)state;
     for (unsigned check = 0; check < CHECK_COUNT; check++) {
-        bool found = has_other_control((enum battery_check)check);
+        bool found = has_other_control((enum verify_check)check);
         for (size_t i = 0; i < CONTROL_COUNT; i++)
             found = found || controls[i].check == check;
         if (!found)
-            print_error("%s has none\n", battery_check_name((enum battery_check)check));
+            print_error("%s has none\n", verify_check_name((enum verify_check)check));
         assert_true(found);
     }
 }
@@ -255,34 +255,34 @@ static void without_its_barrier_each_check_fails(void **state)
     (void)state;
     for (size_t i = 0; i < CONTROL_COUNT; i++) {
         const struct control *control = &controls[i];
-        const struct call call = {1u << battery_check_scene(control->check), control->without, control->alter};
+        const struct call call = {1u << verify_check_scene(control->check), control->without, control->alter};
         struct answer answers[2];
         set_policy(control->policy);
-        battery_as_both(&call, answers);
+        verify_as_both(&call, answers);
         for (size_t u = 0; u < 2; u++) {
-            print_message("# %s: %s\n", battery_check_name(control->check),
+            print_message("# %s: %s\n", verify_check_name(control->check),
                           answers[u].report.checks[control->check].detail);
-            expect(&answers[u], users[u], control->check, BATTERY_FAIL);
-            assert_false(battery_passed(&answers[u].report));
+            expect(&answers[u], users[u], control->check, VERIFY_FAIL);
+            assert_false(verify_passed(&answers[u].report));
         }
     }
 }
 
-static void expect_all(enum policy policy, const enum battery_check *skipped, size_t skipped_count)
+static void expect_all(enum policy policy, const enum verify_check *skipped, size_t skipped_count)
 {
     static const struct call call = {0};
     struct answer answers[2];
     set_policy(policy);
-    battery_as_both(&call, answers);
+    verify_as_both(&call, answers);
     for (size_t u = 0; u < 2; u++) {
         for (unsigned check = 0; check < CHECK_COUNT; check++) {
-            enum battery_result result = BATTERY_PASS;
+            enum verify_result result = VERIFY_PASS;
             for (size_t i = 0; i < skipped_count; i++)
                 if (skipped[i] == check)
-                    result = BATTERY_NOT_APPLICABLE;
-            expect(&answers[u], users[u], (enum battery_check)check, result);
+                    result = VERIFY_NOT_APPLICABLE;
+            expect(&answers[u], users[u], (enum verify_check)check, result);
         }
-        assert_true(battery_passed(&answers[u].report));
+        assert_true(verify_passed(&answers[u].report));
     }
 }
 
@@ -296,11 +296,11 @@ static void with_all_barriers_every_check_passes(void **state)
 static void what_the_policy_opens_is_not_applicable_and_all_else_passes(void **state)
 {
     (void)state;
-    static const enum battery_check by_open_network[] = {CHECK_INTERFACES, CHECK_CONNECT, CHECK_DNS};
-    static const enum battery_check by_read_only[] = {CHECK_WORKSPACE_WRITE, CHECK_WORKTREE_COMMIT};
-    static const enum battery_check by_open_sockets[] = {CHECK_INTERFACES, CHECK_CONNECT,       CHECK_DNS,
-                                                         CHECK_UNIX_PATH,  CHECK_UNIX_ABSTRACT, CHECK_JOURNAL,
-                                                         CHECK_WALL_LIMIT};
+    static const enum verify_check by_open_network[] = {CHECK_INTERFACES, CHECK_CONNECT, CHECK_DNS};
+    static const enum verify_check by_read_only[] = {CHECK_WORKSPACE_WRITE, CHECK_WORKTREE_COMMIT};
+    static const enum verify_check by_open_sockets[] = {CHECK_INTERFACES, CHECK_CONNECT,       CHECK_DNS,
+                                                        CHECK_UNIX_PATH,  CHECK_UNIX_ABSTRACT, CHECK_JOURNAL,
+                                                        CHECK_WALL_LIMIT};
     expect_all(PRIVATE_OPEN, by_open_network, 3);
     expect_all(READ_ONLY, by_read_only, 2);
     expect_all(OPEN, by_open_sockets, 7);
@@ -312,11 +312,11 @@ static void a_check_that_gives_no_result_is_a_failure(void **state)
     static const struct call call = {.scenes = 1u << SCENE_WORKTREE};
     struct answer answers[2];
     set_policy(CLOSED);
-    battery_as_both(&call, answers);
-    expect(&answers[0], 0, CHECK_WORKTREE_COMMIT, BATTERY_PASS);
-    expect(&answers[0], 0, CHECK_MOUNT, BATTERY_MISSING);
-    assert_false(battery_passed(&answers[0].report));
-    AUTO(value_release) json_t *json = battery_json(&answers[0].report);
+    verify_as_both(&call, answers);
+    expect(&answers[0], 0, CHECK_WORKTREE_COMMIT, VERIFY_PASS);
+    expect(&answers[0], 0, CHECK_MOUNT, VERIFY_MISSING);
+    assert_false(verify_passed(&answers[0].report));
+    AUTO(value_release) json_t *json = verify_json(&answers[0].report);
     assert_string_equal(json_string_value(json_object_get(json, "result")), "fail");
     json_t *first = json_array_get(json_object_get(json, "checks"), 0);
     assert_string_equal(json_string_value(json_object_get(first, "result")), "fail");
@@ -329,7 +329,7 @@ static void without_a_sandbox_no_new_privs_fails(void **state)
     const struct inside_brief brief = {.secret = "s"};
     struct inside_record record;
     inside_check(CHECK_NO_NEW_PRIVS, &brief, &record);
-    assert_int_equal(record.result, BATTERY_FAIL);
+    assert_int_equal(record.result, VERIFY_FAIL);
 }
 
 /* The pair must work, so its other control is a filter that is too strict. */
@@ -346,7 +346,7 @@ static void a_filter_that_denies_socket_pairs_fails_the_check(void **state)
             seccomp_load(filter) != 0)
             _exit(2);
         inside_check(CHECK_SOCKETPAIR, &brief, &record);
-        _exit(record.result == BATTERY_FAIL && record.error == EPERM ? 0 : 1);
+        _exit(record.result == VERIFY_FAIL && record.error == EPERM ? 0 : 1);
     }
     int status = 0;
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -431,7 +431,7 @@ static int go_where_users_may(char **argv)
     umask(022);
     if (!mkdtemp(base) || chmod(base, 0755) != 0)
         return -1;
-    (void)snprintf(copy, sizeof copy, "%s/test_battery", base);
+    (void)snprintf(copy, sizeof copy, "%s/test_verify", base);
     int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     int to = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
     bool copied = from >= 0 && to >= 0 && fstat(from, &st) == 0;
@@ -450,7 +450,7 @@ int main(int argc, char **argv)
     const char *there = getenv(BASE_VARIABLE);
     if (argc > 1 && strcmp(argv[1], "--inner") == 0)
         return shim_main(argc - 2, argv + 2);
-    if (argc > 1 && strcmp(argv[1], "--battery") == 0)
+    if (argc > 1 && strcmp(argv[1], "--probe") == 0)
         return inside_main(argc - 2, argv + 2);
     if (!there || strlen(there) >= sizeof base) {
         (void)go_where_users_may(argv);

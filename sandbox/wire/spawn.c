@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clone(2) with shared memory and a stack of its own. */
-#include "sandbox/host/spawn.h"
+#include "sandbox/wire/spawn.h"
 
 #include <sched.h>
 #include <signal.h>
