@@ -32,6 +32,8 @@ const char *qs_status_name(enum qs_status status)
         return "busy";
     case QS_IO:
         return "input/output error";
+    case QS_STALE:
+        return "stale";
     }
     return "unknown status";
 }

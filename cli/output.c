@@ -154,6 +154,7 @@ static const char *usual_advice(const struct cli *cli, const struct qs_error *er
     case QS_INVALID:
     case QS_NO_POLICY:
     case QS_IO:
+    case QS_STALE:
         return NULL;
     }
     return NULL;

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "qsettings/maintenance.h"
 #include "schema/schema.h"
-#include "store/snapshot.h"
+#include "store/fleet_guard.h"
 #include "text/key_path.h"
 
 #include <stdio.h>
@@ -68,6 +68,8 @@ static enum qs_policy_state state_of(enum qs_status status)
         return QS_POLICY_UNTRUSTED;
     case QS_BUSY:
         return QS_POLICY_BUSY;
+    case QS_STALE:
+        return QS_POLICY_STALE;
     case QS_NOT_FOUND:
     case QS_USAGE:
     case QS_CONFLICT:
@@ -126,7 +128,8 @@ static enum qs_status judge_store(enum qs_scope scope, struct layer *layer, stru
     return status;
 }
 
-static enum qs_status missing_store(struct qs_store *store, struct qs_policy_source *source, struct qs_error *err)
+static enum qs_status missing_store(struct qs_store *store, const struct fleet_mark *demanded,
+                                    struct qs_policy_source *source, struct qs_error *err)
 {
     bool required = false;
     struct qs_error absence = err ? *err : (struct qs_error){0};
@@ -135,13 +138,42 @@ static enum qs_status missing_store(struct qs_store *store, struct qs_policy_sou
         return status;
     source->required |= required;
     if (!source->required)
-        return QS_ABSENT;
+        return demanded->fleet[0] ? fleet_check_stale(demanded, &(struct fleet_mark){0}, err) : QS_ABSENT;
     (void)error_set(err, QS_ABSENT, "the %s store must exist and does not: %s", qs_scope_name(source->scope),
                     absence.message);
     error_add_advice(err, required ? "restore it from a backup, or make it with qsettings --system init; qsettings "
                                      "require --off takes the demand back"
                                    : "make it with qsettings init, or restore it from a backup");
     return QS_ABSENT;
+}
+
+/* A snapshot that is not older than require-serial demands. The demand is read first: it is raised after each commit,
+ * so it is never ahead of a snapshot that is taken later. Where a fleet is left, the demand goes first. */
+static enum qs_status take_fresh(struct qs_store *store, struct qs_snapshot **ret_snapshot,
+                                 struct fleet_mark *ret_demanded, struct qs_error *err)
+{
+    struct fleet_mark found;
+    enum qs_status status = fleet_required(&store->dir, ret_demanded, err);
+    for (;;) {
+        AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
+        const struct fleet_mark before = *ret_demanded;
+        if (!status)
+            status = qs_snapshot_take(store, &snapshot, err);
+        if (!status && before.fleet[0])
+            status = fleet_mark_of(snapshot, &found, err);
+        if (!status && before.fleet[0])
+            status = fleet_check_stale(&before, &found, err);
+        if (!status)
+            *ret_snapshot = STEAL(snapshot);
+        if (status != QS_STALE)
+            return status;
+        struct qs_error again = {0};
+        status = fleet_required(&store->dir, ret_demanded, &again);
+        if (!status && !memcmp(&before, ret_demanded, sizeof before))
+            return QS_STALE;
+        if (status && err)
+            *err = again;
+    }
 }
 
 /* QS_ABSENT with source->required unset is no failure. */
@@ -155,11 +187,12 @@ static enum qs_status read_store(struct reading *reading, size_t index, struct q
     if (status)
         return status;
     (void)snprintf(source->place, sizeof source->place, "%s", qs_store_path(store));
-    status = qs_snapshot_take(store, &reading->layers[index].snapshot, err);
+    struct fleet_mark demanded;
+    status = take_fresh(store, &reading->layers[index].snapshot, &demanded, err);
     if (!status)
         status = judge_store(source->scope, &reading->layers[index], source, err);
     else if (status == QS_ABSENT)
-        status = missing_store(store, source, err);
+        status = missing_store(store, &demanded, source, err);
     if (status)
         error_add_file(err, qs_store_path(store));
     qs_store_close(store);

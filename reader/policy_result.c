@@ -27,6 +27,8 @@ const char *qs_policy_state_name(enum qs_policy_state state)
         return "busy";
     case QS_POLICY_IO:
         return "io";
+    case QS_POLICY_STALE:
+        return "stale";
     }
     return "unknown";
 }

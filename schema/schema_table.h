@@ -35,6 +35,15 @@ X("executor.limits.processes", COUNT, NULL, "0", DEEP, OPERATOR, 0, "Processes a
 X("executor.limits.openFiles", COUNT, NULL, "0", DEEP, OPERATOR, 0, "Open files of one process.")
 X("executor.audit", ENUM, "required|off", "\"required\"", DEEP, OPERATOR, 0, "required makes a durable record before a command starts, or does not start it.")
 
+/* ---- the fleet that owns the system scope ---- */
+X("fleet", CLOSED, NULL, NULL, REPLACE, OPERATOR, 0, "The fleet whose signed bundle the system scope holds. Written by qfleet alone.")
+X("fleet.name", STRING, NULL, NULL, REPLACE, OPERATOR, SCHEMA_REQUIRED, "Its name.")
+X("fleet.keys", COUNT, NULL, NULL, REPLACE, OPERATOR, SCHEMA_REQUIRED, "The version of the key document that the bundle is signed under.")
+X("fleet.serial", COUNT, NULL, NULL, REPLACE, OPERATOR, SCHEMA_REQUIRED, "The serial of the bundle under which the content was committed.")
+X("fleet.bundle", STRING, NULL, NULL, REPLACE, OPERATOR, SCHEMA_REQUIRED, "The digest of that bundle.")
+X("fleet.source", COUNT, NULL, NULL, REPLACE, OPERATOR, SCHEMA_REQUIRED, "The serial of the bundle that the content comes from: its own, or its base.")
+X("fleet.content", STRING, NULL, NULL, REPLACE, OPERATOR, SCHEMA_REQUIRED, "The digest of the other settings and of the locks, as they were committed.")
+
 /* ---- Qwen Code: tools and permissions ---- */
 X("tools.approvalMode", ENUM, "plan|default|auto-edit|auto|yolo", "\"auto\"", DEEP, ANYONE, 0, "When the agent asks before it acts. It changes nothing of the execution policy.")
 X("tools.sandbox", BOOL_OR_STRING, NULL, NULL, DEEP, OPERATOR_WITH_POLICY, 0, "Qwen Code's legacy sandbox; it does nothing here. bwrap is refused: tools.executionSandbox is meant.")

@@ -220,6 +220,8 @@ enum qs_status qs_txn_commit(struct qs_txn *txn, const struct qs_commit_options 
     status = check_generation(txn, options, err);
     if (!status)
         status = qs_txn_changes(txn, &count, err);
+    if (!status && !txn->fleet)
+        status = txn_check_fleet(&txn->dir, txn->base, txn->changes, count, false, err);
     if (!status && count)
         status = run_commit(&c, options, err);
     const struct meta_record *stored = count ? &c.record : &txn->base->record;

@@ -6,6 +6,7 @@
 #include "text/key_path.h"
 #include "writer/build.h"
 #include "writer/maintenance_internal.h"
+#include "writer/txn_internal.h"
 
 #include <string.h>
 
@@ -122,6 +123,8 @@ enum qs_status qs_store_purge(struct qs_store *store, const char *key, const cha
         status = error_set(err, QS_NOT_FOUND, "neither the settings nor the history know this key");
         error_add_path(err, key);
     }
+    if (!status)
+        status = txn_check_fleet(&store->dir, p.history->snapshot, p.gone, p.gone_count, false, err);
     if (!status)
         status = build_purged(store, &writer, &p, message, ret_info, err);
     purge_release(&p);

@@ -7,6 +7,7 @@
 #include "text/key_path.h"
 #include "writer/build.h"
 #include "writer/maintenance_internal.h"
+#include "writer/txn_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,20 +45,21 @@ static void diff_area(int area, const struct entry_list *from, const struct entr
 }
 
 /* The changes that lead from one content to another, settings, locks and targets; heap memory of the caller. */
-static enum qs_status diff_contents(const struct qs_snapshot *from, const struct qs_snapshot *to,
-                                    struct qs_change **ret_changes, size_t *ret_count, struct qs_error *err)
+static enum qs_status diff_contents(const struct qs_snapshot *from, const struct entry_list to[AREA_COUNT],
+                                    uint32_t flags, struct qs_change **ret_changes, size_t *ret_count,
+                                    struct qs_error *err)
 {
     size_t most = 1;
     size_t count = 0;
     for (int area = 0; area < AREA_COUNT; area++)
-        most += from->areas[area].count + to->areas[area].count;
+        most += from->areas[area].count + to[area].count;
     struct qs_change *changes = malloc(most * sizeof *changes);
     if (!changes)
         return error_memory(err);
     for (int area = 0; area < AREA_COUNT; area++)
-        diff_area(area, &from->areas[area], &to->areas[area], changes, &count);
+        diff_area(area, &from->areas[area], &to[area], changes, &count);
     bool was = from->record.flags & META_RECORD_REQUIRE_POLICY;
-    bool is = to->record.flags & META_RECORD_REQUIRE_POLICY;
+    bool is = flags & META_RECORD_REQUIRE_POLICY;
     if (was != is)
         changes[count++] = (struct qs_change){.area = QS_AREA_FLAGS,
                                               .key = {"requirePolicy", 13},
@@ -84,6 +86,28 @@ static const struct qs_history *history_to_keep(const struct restore *r)
     return longer ? r->present : r->backup;
 }
 
+/* The backup's settings, but for the key fleet, which stays what it is in the present store if that can be read. */
+static enum qs_status settings_to_restore(const struct restore *r, struct entry_list *ret_list, struct qs_error *err)
+{
+    static const struct qs_key fleet = {.len = 5, .bytes = "fleet"};
+    const struct entry_list *from = &r->backup->snapshot->areas[AREA_SETTINGS];
+    const struct entry_list *kept = r->present ? &r->present->snapshot->areas[AREA_SETTINGS] : from;
+    size_t first = 0, end = 0, kept_first = 0, kept_end = 0;
+    snapshot_range(from, &fleet, &first, &end);
+    snapshot_range(kept, &fleet, &kept_first, &kept_end);
+    struct entry_list list = {calloc(from->count + kept_end - kept_first + 1, sizeof *list.items), 0};
+    if (!list.items)
+        return error_memory(err);
+    for (size_t i = 0; i < first; i++)
+        list.items[list.count++] = from->items[i];
+    for (size_t i = kept_first; i < kept_end; i++)
+        list.items[list.count++] = kept->items[i];
+    for (size_t i = end; i < from->count; i++)
+        list.items[list.count++] = from->items[i];
+    *ret_list = list;
+    return QS_OK;
+}
+
 static enum qs_status build_restored(struct qs_store *store, struct writer *writer, struct restore *r,
                                      struct qs_commit_info *ret_info, struct qs_error *err)
 {
@@ -93,12 +117,21 @@ static enum qs_status build_restored(struct qs_store *store, struct writer *writ
     char message[80];
     struct history_identity identity;
     struct history_chunks newest = {0};
-    struct build build = {.areas = r->backup->snapshot->areas,
+    struct entry_list areas[AREA_COUNT] = {{NULL, 0},
+                                           r->backup->snapshot->areas[AREA_LOCKS],
+                                           r->backup->snapshot->areas[AREA_TARGETS]};
+    enum qs_status status = settings_to_restore(r, &areas[AREA_SETTINGS], err);
+    AUTO_FREE struct leaf *settings = areas[AREA_SETTINGS].items;
+    struct build build = {.areas = areas,
                           .history = keep,
                           .history_count = qs_history_count(keep),
                           .newest = &newest,
                           .record = keep->snapshot->record};
-    enum qs_status status = diff_contents(keep->snapshot, r->backup->snapshot, &changes, &change_count, err);
+    if (!status)
+        status = diff_contents(keep->snapshot, areas, r->backup->snapshot->record.flags, &changes, &change_count, err);
+    if (!status)
+        status =
+            txn_check_fleet(&store->dir, r->present ? r->present->snapshot : NULL, changes, change_count, true, err);
     history_identity_now(NULL, &identity);
     (void)snprintf(message, sizeof message, "restored from a backup of generation %llu",
                    (unsigned long long)r->backup->snapshot->record.generation);
@@ -106,10 +139,11 @@ static enum qs_status build_restored(struct qs_store *store, struct writer *writ
     build.record.time_s = identity.time_s;
     build.record.time_ns = identity.time_ns;
     build.record.flags = r->backup->snapshot->record.flags;
-    content_digest(build.areas, build.record.content);
-    if (!status)
+    if (!status) {
+        content_digest(build.areas, build.record.content);
         status = history_build(&build.record, keep->snapshot->record.newest_history, HISTORY_RESTORE, &identity,
                                message, changes, change_count, &newest, err);
+    }
     if (!status)
         status = build_replace(&store->dir, writer, &build, NULL, err);
     if (!status && ret_info) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "schema/schema.h"
 #include "store/env.h"
+#include "store/fleet_guard.h"
 
 #include "qsettings/history.h"
 #include "store/history_read.h"
@@ -161,6 +162,18 @@ static enum qs_status remove_subtree(struct qs_txn *txn, enum store_area area, c
     return status;
 }
 
+/* Removes all of an area but the key fleet, which content that comes as a whole never touches. */
+static enum qs_status remove_all(struct qs_txn *txn, enum store_area area, struct qs_error *err)
+{
+    struct entry_list list = {0};
+    enum qs_status status = txn_content(txn, area, &list, err);
+    for (size_t i = 0; i < list.count && !status; i++)
+        if (area != AREA_SETTINGS || !fleet_key_covers(list.items[i].key))
+            status = overlay_put(&txn->areas[area], list.items[i].key, (struct qs_bytes){NULL, 0}, err);
+    free(list.items);
+    return status;
+}
+
 /* Puts one leaf in place: what is below it goes, and a leaf above it gives way to the object it now is. */
 static enum qs_status put_leaf(struct qs_txn *txn, struct qs_bytes key, struct qs_bytes value, struct qs_error *err)
 {
@@ -276,11 +289,35 @@ enum qs_status qs_txn_apply(struct qs_txn *txn, const char *file_name, const cha
     if (!status)
         status = flatten_value(doc_root(doc), NULL, doc, &leaves, err);
     if (!status && replace)
-        status = remove_subtree(txn, AREA_SETTINGS, NULL, err);
+        status = remove_all(txn, AREA_SETTINGS, err);
     if (!status)
         status = merge_leaves(txn, &leaves, err);
     leaves_release(&leaves);
     return status;
+}
+
+/* ---- whose the scope is ---- */
+
+enum qs_status txn_check_fleet(const struct store_dir *dir, const struct qs_snapshot *base,
+                               const struct qs_change *changes, size_t count, bool kept, struct qs_error *err)
+{
+    bool local = !base, broken = false;
+    struct fleet_mark owner = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (!kept && changes[i].area == QS_AREA_SETTINGS && fleet_key_covers(changes[i].key))
+            return error_set(err, QS_CONFLICT, "the key fleet is written by qfleet alone");
+        local = local || changes[i].area != QS_AREA_TARGETS;
+    }
+    if (!local || dir->scope != QS_SCOPE_SYSTEM)
+        return QS_OK;
+    enum qs_status status = base ? fleet_mark_of(base, &owner, err) : fleet_required(dir, &owner, err);
+    if (!status && owner.fleet[0])
+        status = fleet_glass_broken(dir, &broken, err);
+    if (status || !owner.fleet[0] || broken)
+        return status;
+    (void)error_set(err, QS_CONFLICT, "the system scope belongs to fleet %s; nothing was changed", owner.fleet);
+    error_add_advice(err, "change it in the fleet, or for some hours here: qfleet break-glass --hours 4 -m WHY");
+    return QS_CONFLICT;
 }
 
 enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content, struct qs_error *err)
@@ -289,9 +326,10 @@ enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content,
     enum qs_status status = QS_OK;
     for (size_t a = 0; a < sizeof areas / sizeof areas[0] && !status; a++) {
         const struct entry_list *list = &content->areas[areas[a]];
-        status = remove_subtree(txn, areas[a], NULL, err);
+        status = remove_all(txn, areas[a], err);
         for (size_t i = 0; i < list->count && !status; i++)
-            status = overlay_put(&txn->areas[areas[a]], list->items[i].key, list->items[i].value, err);
+            if (areas[a] != AREA_SETTINGS || !fleet_key_covers(list->items[i].key))
+                status = overlay_put(&txn->areas[areas[a]], list->items[i].key, list->items[i].value, err);
     }
     if (!status)
         txn->flags = content->record.flags;

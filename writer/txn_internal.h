@@ -24,6 +24,7 @@ struct qs_txn {
     struct qs_snapshot *base;
     struct overlay areas[AREA_COUNT];
     uint32_t flags;
+    bool fleet;      /* qfleet's: may change what a fleet owns, and the key fleet */
     unsigned action; /* enum history_action */
     struct qs_change *changes;
     size_t change_count;
@@ -36,7 +37,14 @@ enum qs_status txn_check_open(const struct qs_txn *txn, struct qs_error *err) QS
 enum qs_status txn_put_target(struct qs_txn *txn, struct qs_bytes key, struct qs_bytes value,
                               struct qs_error *err) QS_MUST_USE;
 
-/* Makes settings and locks those of content. */
+/* Refuses changes of what a fleet owns, unless they are qfleet's or the glass is broken; and of the key fleet always
+ * (kept: the caller leaves the store's as it is, whatever the changes list). base NULL: the store is damaged, and
+ * require-serial says whether it is owned. Errors: QS_CONFLICT. */
+enum qs_status txn_check_fleet(const struct store_dir *dir, const struct qs_snapshot *base,
+                               const struct qs_change *changes, size_t count, bool kept,
+                               struct qs_error *err) QS_MUST_USE;
+
+/* Makes settings and locks those of content; the key fleet stays as it is. */
 enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content, struct qs_error *err) QS_MUST_USE;
 
 /* The content as it would be, of one area: items are heap memory of the caller, bytes borrowed. */

@@ -20,6 +20,8 @@ export interface SettingsDocument {
   readonly tools?: Tools;
   /** The finer policy of this project's executor. Closed at every level; literals only. Without tools.executionSandbox it makes no policy. */
   readonly executor?: Executor;
+  /** The fleet whose signed bundle the system scope holds. Written by qfleet alone. */
+  readonly fleet?: Fleet;
   readonly permissions?: Permissions;
   /** MCP servers by name. */
   readonly mcpServers?: McpServers;
@@ -135,6 +137,22 @@ export interface ExecutorLimits {
   readonly processes?: Integer;
   /** Open files of one process. Default: 0. */
   readonly openFiles?: Integer;
+}
+
+/** The fleet whose signed bundle the system scope holds. Written by qfleet alone. */
+export interface Fleet {
+  /** Its name. */
+  readonly name: string;
+  /** The version of the key document that the bundle is signed under. */
+  readonly keys: Integer;
+  /** The serial of the bundle under which the content was committed. */
+  readonly serial: Integer;
+  /** The digest of that bundle. */
+  readonly bundle: string;
+  /** The serial of the bundle that the content comes from: its own, or its base. */
+  readonly source: Integer;
+  /** The digest of the other settings and of the locks, as they were committed. */
+  readonly content: string;
 }
 
 export interface ToolsShell {
@@ -390,6 +408,13 @@ export interface SettingTypes {
   "executor.limits.processes": Integer;
   "executor.limits.openFiles": Integer;
   "executor.audit": "required" | "off";
+  "fleet": Fleet;
+  "fleet.name": string;
+  "fleet.keys": Integer;
+  "fleet.serial": Integer;
+  "fleet.bundle": string;
+  "fleet.source": Integer;
+  "fleet.content": string;
   "tools.approvalMode": "plan" | "default" | "auto-edit" | "auto" | "yolo";
   "tools.sandbox": boolean | string;
   "tools.core": readonly string[];

@@ -29,6 +29,7 @@ enum qs_policy_state {
     QS_POLICY_INVALID = 3,   /* a stored value against the schema */
     QS_POLICY_BUSY = 9,      /* no complete read before the deadline */
     QS_POLICY_IO = 10,
+    QS_POLICY_STALE = 12, /* older than the fleet that owns the system scope demands */
 };
 QS_API const char *qs_policy_state_name(enum qs_policy_state state);
 

@@ -37,6 +37,7 @@ enum qs_status {
     QS_CONFLICT = -8,  /* the generation moved, or the thing exists already */
     QS_BUSY = -9,      /* a deadline passed */
     QS_IO = -10,       /* an input/output error, memory included; the message says what is stored now */
+    QS_STALE = -12,    /* the system store is older than the fleet's require-serial demands */
 };
 
 #define QS_ERROR_FILE_BYTES 512

@@ -131,6 +131,7 @@ static enum verdict verdict_of(enum qs_status status)
     case QS_CONFLICT:
     case QS_BUSY:
     case QS_IO:
+    case QS_STALE:
         break;
     }
     return VERDICT_ERROR;
