@@ -62,6 +62,7 @@ LIB_SRC     := $(wildcard $(addsuffix /*.c,$(LIB_ROOMS)))
 TERMINAL_SRC := $(wildcard terminal/*.c)
 CLI_SRC     := $(wildcard cli/*.c cli/*/*.c)
 SANDBOX_SRC := $(wildcard sandbox/*/*.c)
+FLEET_SRC   := $(wildcard fleet/*/*.c)
 SANDBOX_MAIN := sandbox/cmd/qsandbox_main.c sandbox/shim/shim_main.c
 STRESS_SRC  := $(wildcard stress/*/*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
@@ -79,6 +80,7 @@ BASE_LIB    := $(OBJ)/libbase.a
 TERMINAL    := $(OBJ)/libterminal.a
 CLI_LIB     := $(OBJ)/libcli.a
 SANDBOX_LIB := $(OBJ)/libsandbox.a
+FLEET_LIB   := $(OBJ)/libfleet.a
 STRESS_LIB  := $(OBJ)/libstress.a
 SUPPORT_LIB := $(OBJ)/libsupport.a
 
@@ -134,6 +136,8 @@ $(CLI_LIB): $(call obj,$(filter-out cli/qsettings_main.c,$(CLI_SRC)))
 	$(archive)
 $(SANDBOX_LIB): $(call obj,$(filter-out $(SANDBOX_MAIN),$(SANDBOX_SRC)))
 	$(archive)
+$(FLEET_LIB): $(call obj,$(filter-out fleet/cmd/qfleet_main.c,$(FLEET_SRC)))
+	$(archive)
 $(STRESS_LIB): $(call obj,$(filter-out stress/harness/qstress_main.c,$(STRESS_SRC)))
 	$(archive)
 $(SUPPORT_LIB): $(call obj,$(SUPPORT_SRC))
@@ -183,7 +187,7 @@ $(OUT)/lib/pkgconfig/qsettings.pc: qsettings.pc.in Makefile
 # Tests see the inside: they link the objects, not the shared library (which library.bats and the examples use).
 .SECONDEXPANSION:
 TEST_OBJECT = $(OBJ)/$(basename $(filter %/$(1).c,$(TEST_SRC))).o
-$(TESTS): $(OUT)/tests/%: $$(call TEST_OBJECT,$$*) $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
+$(TESTS): $(OUT)/tests/%: $$(call TEST_OBJECT,$$*) $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(FLEET_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) $(LIBS_stress) -lcmocka -ldl

@@ -140,7 +140,7 @@ enum qs_status target_value(struct qs_store *store, const char *root, const stru
     if (status != QS_OK)
         return status;
     (void)json_object_del(value, "fleet"); /* where a bundle came from is no setting of a program */
-    if (target->for_qwen) /* a top-level key of ours that Qwen Code's reader does not know */
+    if (target->for_qwen)                  /* a top-level key of ours that Qwen Code's reader does not know */
         (void)json_object_del(value, "executor");
     *ret_value = value;
     return QS_OK;
