@@ -132,7 +132,7 @@ static uint64_t wall_deadline(const struct run *run)
 {
     const struct plan *plan = run->request->plan;
     uint64_t end = session_deadline(run);
-    if (plan->without & WITHOUT(WALL))
+    if (LEFT_OUT(plan, WALL))
         return 0;
     uint64_t own = plan->wall_seconds ? now_ms() + plan->wall_seconds * 1000 : 0;
     return own && (!end || own < end) ? own : end;
@@ -183,6 +183,8 @@ static void on_event(struct run *run, const struct event *event)
     struct timespec at = {.tv_sec = event->seconds, .tv_nsec = event->nanoseconds};
     switch ((enum event_type)event->type) {
     case EVENT_FAILED:
+        if (run->failed)
+            break; /* the shim ends for want of a message, which this side did not send: that has its own reason */
         run->failed = true;
         run->status = error_set(run->err, (enum qs_status)event->value, "%s", event->text);
         break;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Whole runs of qsandbox, as root and as a plain user: environment, network, processes, sessions, journal, caches.
+# Whole runs of qsandbox, as root and as a plain user: environment, network, processes, sessions, run log, caches.
 load ../support/sandbox
 
 # ---- environment, network, kernel ----
@@ -338,7 +338,7 @@ P
     [[ $output == *"interrupt 4"* && $output == *"size 0"* && $output == *"job 0"* ]]
 }
 
-# ---- sessions, journal, caches ----
+# ---- sessions, run log, caches ----
 
 @test "a session's runs use its frozen policy, also when the store has moved on" {
     cat >"$base/agent.sh" <<P
@@ -380,6 +380,24 @@ sys.exit(subprocess.run(['$qsandbox', '--root', '$base/root', 'run', '--workspac
     [ ! -e "$(ws ann)/ran" ]
 }
 
+@test "a session counts for its own descendants alone: another one's is refused" {
+    printf '%s\n' 'echo "$QSANDBOX_SESSION" >name' 'until [ -e end ]; do sleep 0.05; done' >"$base/first.sh"
+    as ann sh -c 'cd "$0" && exec "$@"' "$(ws ann)" "$qsandbox" --root "$base/root" session -- sh "$base/first.sh" 3>&- &
+    eventually test -s "$(ws ann)/name"
+    # From outside of any session, and from inside of another one of the same program and user.
+    QSANDBOX_SESSION=$(cat "$(ws ann)/name") run sandboxed ann -- touch ran
+    [ "$status" -eq 125 ]
+    [[ ${lines[0]} == *"status 7 "*"no ancestor"* ]]
+    echo 'QSANDBOX_SESSION=$(cat name) exec "$0" --root "$1" run -- touch ran' >"$base/second.sh"
+    run as ann sh -c 'cd "$0" && exec "$@"' "$(ws ann)" "$qsandbox" --root "$base/root" session -- \
+        sh -c '. "$2"' "$qsandbox" "$base/root" "$base/second.sh"
+    [ "$status" -eq 125 ]
+    [[ $output == *"no ancestor"* ]]
+    [ ! -e "$(ws ann)/ran" ]
+    touch "$(ws ann)/end"
+    wait $!
+}
+
 @test "every run has a durable record before it starts and an outcome after it" {
     policy '{"filesystem":"workspace-write","network":"closed"}' '{"caches":"none"}'
     for user in root ann; do
@@ -415,6 +433,20 @@ sys.exit(subprocess.run(['$qsandbox', '--root', '$base/root', 'run', '--workspac
     run as root "$qsandbox" --root "$base/root" audit --verify
     [ "$status" -eq 0 ]
     grep -q '"tornBytes":11' "$journal"
+}
+
+@test "a record that cannot be made durable keeps the command from starting" {
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{"caches":"none"}'
+    export ASAN_OPTIONS=verify_asan_link_order=0
+    LD_PRELOAD=$QS_BUILD/tests/no_flush.so run sandboxed root -- touch ran
+    [ "$status" -eq 125 ]
+    echo "$output"
+    [[ ${lines[0]} == *"cannot make the run log durable"* ]]
+    [ ! -e "$(ws root)/ran" ]
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"none"}' # nothing to be flushed
+    LD_PRELOAD=$QS_BUILD/tests/no_flush.so run sandboxed root -- touch ran
+    [ "$status" -eq 0 ]
+    [ -e "$(ws root)/ran" ]
 }
 
 @test "private caches are kept, not shared, not the host's, and can be cleared" {
