@@ -123,7 +123,7 @@ static void make_bare(struct sandbox *s)
     struct prepared prepared;
     struct buf planned = {0};
     size_t count = 0;
-    bench_check(prepare_run(&s->options, true, 0, &prepared, &err), &err, "plan");
+    bench_check(prepare_run(&s->options, true, &prepared, &err), &err, "plan");
     bench_check(bwrap_args(&prepared.plan, true, &planned, &err), &err, "bubblewrap's arguments");
     add(&s->words, "bwrap");
     add_by_name(&s->words, &planned);
@@ -197,7 +197,7 @@ static void plan_once(void *context)
     struct plan plan;
     struct buf words = {0};
     struct qs_error err = {0};
-    bench_check(plan_make(&c->policy, &c->facts, 0, &plan, &err), &err, "plan");
+    bench_check(plan_make(&c->policy, &c->facts, &plan, &err), &err, "plan");
     bench_check(bwrap_args(&plan, true, &words, &err), &err, "bubblewrap's arguments");
     buf_release(&words);
     plan_release(&plan);
@@ -208,7 +208,7 @@ static void open_once(void *context)
     const struct sandbox *s = context;
     struct prepared c;
     struct qs_error err = {0};
-    bench_check(prepare_run(&s->options, false, 0, &c, &err), &err, "facts and plan");
+    bench_check(prepare_run(&s->options, false, &c, &err), &err, "facts and plan");
     prepared_release(&c);
 }
 
@@ -227,7 +227,7 @@ static void plan_point(struct bench *bench, unsigned roots)
     buf_add_char(&json, ']');
     (void)snprintf(name, sizeof name, "roots-%u", roots);
     make_world(&s, name, "executor.writableRoots", json.data);
-    bench_check(prepare_run(&s.options, false, 0, &prepared, &err), &err, "facts and plan");
+    bench_check(prepare_run(&s.options, false, &prepared, &err), &err, "facts and plan");
     bench_point(bench, "plan, by writable roots", "roots", "plan and arguments", roots,
                 measure_one(&(struct side){"plan", plan_once, &prepared, 5}, 300, 200));
     bench_point(bench, "plan, by writable roots", "roots", "with policy and facts", roots,

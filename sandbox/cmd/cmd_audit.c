@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qsandbox audit: the journal of the runner, shown or checked. */
+/* qsandbox audit: the run log of the runner, shown or checked. */
 #include "sandbox/cmd/qsandbox.h"
 
 #include "base/buf.h"
@@ -72,7 +72,7 @@ static void show_line(void *context, const char *line, size_t len, const json_t 
     (void)putchar('\n');
 }
 
-static enum qs_status open_journal(const struct options *options, int *ret_fd, struct qs_error *err)
+static enum qs_status open_log(const struct options *options, int *ret_fd, struct qs_error *err)
 {
     AUTO(path_fact_release) struct path_fact home = {.fd = -1};
     AUTO_FD int dir = -1;
@@ -90,7 +90,7 @@ static enum qs_status open_journal(const struct options *options, int *ret_fd, s
         return status;
     *ret_fd = openat(dir, "journal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (*ret_fd < 0)
-        return error_sys(err, errno == ENOENT ? QS_ABSENT : QS_IO, errno, "cannot open the journal");
+        return error_sys(err, errno == ENOENT ? QS_ABSENT : QS_IO, errno, "cannot open the run log");
     return QS_OK;
 }
 
@@ -99,9 +99,9 @@ int cmd_audit(const struct options *options)
     struct qs_error err = {0};
     struct run_log_check check = {0};
     AUTO_FD int fd = -1;
-    enum qs_status status = open_journal(options, &fd, &err);
+    enum qs_status status = open_log(options, &fd, &err);
     if (status == QS_ABSENT) {
-        error_set(&err, QS_ABSENT, "there is no journal yet: no run has been recorded");
+        error_set(&err, QS_ABSENT, "there is no run log yet: no run has been recorded");
         return report_error(&err, -status);
     }
     if (status == QS_OK)

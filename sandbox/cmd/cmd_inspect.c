@@ -293,7 +293,7 @@ int cmd_inspect(const struct options *options)
     struct prepared prepared;
     struct qs_error err = {0};
     AUTO(value_release) json_t *report = NULL;
-    enum qs_status status = prepare_run(&options->run, false, 0, &prepared, &err);
+    enum qs_status status = prepare_run(&options->run, false, &prepared, &err);
     if (status == QS_OK)
         status = probe_bwrap(PROBE_BWRAP, &err);
     if (status == QS_OK)

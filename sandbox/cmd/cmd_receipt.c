@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qsandbox receipt: the plan of this repository, the battery, and what was given, as one document; --compare holds it
- * against an older one. */
+/* qsandbox receipt: the plan of this repository, what `verify` found, and what was given, as one document; --compare
+ * holds it against an older one. */
 #include "sandbox/cmd/qsandbox.h"
 
 #include "base/cleanup.h"
@@ -34,7 +34,7 @@ static enum qs_status make(const struct options *options, const json_t *old, jso
                                         .rollback = given_text(options->rollback, old, "rollback")};
     struct verify_report report;
     struct prepared prepared;
-    enum qs_status status = prepare_run(&options->run, false, 0, &prepared, err);
+    enum qs_status status = prepare_run(&options->run, false, &prepared, err);
     if (status == QS_OK)
         status = verify_run(&request, &report, err);
     if (status == QS_OK)
@@ -50,7 +50,7 @@ int cmd_receipt(const struct options *options)
     enum qs_status status = QS_OK;
     if (options->json && options->yaml)
         status = error_set(&err, QS_USAGE, "--json and --yaml exclude each other");
-    if (status == QS_OK && options->compare) /* before the battery: a wrong file costs no seconds */
+    if (status == QS_OK && options->compare) /* before the checks: a wrong file costs no seconds */
         status = receipt_read(options->compare, &old, &err);
     if (status == QS_OK)
         status = make(options, old, &receipt, &err);

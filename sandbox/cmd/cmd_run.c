@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qsandbox run: policy, plan, workspace lock, journal, the run, sweep, outcome. */
+/* qsandbox run: policy, plan, workspace lock, run log, the run, sweep, outcome. */
 #include "sandbox/cmd/qsandbox.h"
 
 #include "base/cleanup.h"
@@ -155,12 +155,12 @@ int cmd_run(const struct options *options)
         status = sweep_begin(&attempt.prepared.policy, &attempt.prepared.facts, &attempt.sweep, &err);
     if (status == QS_OK &&
         attempt.sweep.found.violations.inherited) /* what was just moved away is not to be planned for */
-        status = prepare_plan(&options->run, true, 0, &attempt.prepared, &err);
+        status = prepare_plan(&options->run, true, &attempt.prepared, &err);
     if (status == QS_OK)
         status = run_it(&attempt, &err);
     /* Another run's sweep, say, took something away between the look at it and the mount: look again, once. */
     if (status == QS_CONFLICT && !attempt.result.started) {
-        status = prepare_plan(&options->run, true, 0, &attempt.prepared, &err);
+        status = prepare_plan(&options->run, true, &attempt.prepared, &err);
         if (status == QS_OK)
             status = run_it(&attempt, &err);
     }

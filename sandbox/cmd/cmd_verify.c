@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qsandbox verify: the battery, as a table or as JSON. */
+/* qsandbox verify: the checks, as a table or as JSON. */
 #include "sandbox/cmd/qsandbox.h"
 
 #include "base/cleanup.h"

@@ -29,7 +29,7 @@ void doctor_host(struct findings *findings);
 
 /* ---- what runs left behind: doctor_state.c ---- */
 
-/* The state directories, pending sweeps, the quarantine, the journal. */
+/* The state directories, pending sweeps, the quarantine, the run log. */
 void doctor_state(const struct state_base *base, struct findings *findings);
 
 #endif

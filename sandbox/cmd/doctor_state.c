@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor: the sandbox's state: directories, pending sweeps, the quarantine, the journal. */
+/* doctor: the sandbox's state: directories, pending sweeps, the quarantine, the run log. */
 #include "sandbox/cmd/diagnose.h"
 
 #include "base/cleanup.h"
@@ -155,9 +155,9 @@ static void quarantine(const struct state_base *base, struct findings *findings)
                 count);
 }
 
-/* ---- the journal ---- */
+/* ---- the run log ---- */
 
-static void journal(const struct state_base *base, struct findings *findings)
+static void run_log(const struct state_base *base, struct findings *findings)
 {
     AUTO_FREE char *path = NULL, *advice = NULL;
     struct qs_error err = {0};
@@ -196,5 +196,5 @@ void doctor_state(const struct state_base *base, struct findings *findings)
 {
     pending(base, findings);
     quarantine(base, findings);
-    journal(base, findings);
+    run_log(base, findings);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rollout receipt: what was in force on this machine for this repository, what the battery found, and what is to be
+ * The rollout receipt: what was in force on this machine for this repository, what `verify` found, and what is to be
  * done. A document to keep; a later one is held against it.
  */
 #ifndef SANDBOX_RECEIPT_H

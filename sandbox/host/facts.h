@@ -64,7 +64,7 @@ struct host_facts {
     struct root_fact *roots; /* [0] is the workspace */
     size_t root_count;
     struct path_facts hidden;       /* executor.hiddenPaths that exist */
-    struct path_facts stores;       /* settings stores, the journal and the sandbox's state: hidden, never writable */
+    struct path_facts stores;       /* settings stores, the run log and the sandbox's state: hidden, never writable */
     struct path_facts sockets;      /* executor.sockets */
     struct path_facts devices;      /* executor.devices */
     struct path_facts host_sockets; /* pathname sockets that /proc/net/unix lists; only under unixSockets: private */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the sandbox keeps what outlasts a run (caches, quarantine, pending sweeps, the journal): below the home that
+ * Where the sandbox keeps what outlasts a run (caches, quarantine, pending sweeps, the run log): below the home that
  * the password database gives, or below --root. Hidden inside every sandbox, never writable from one.
  */
 #ifndef SANDBOX_STATE_DIR_H

@@ -21,17 +21,12 @@ static void words(struct buf *out, ...)
     va_end(args);
 }
 
-static bool without(const struct plan *plan, unsigned barrier)
-{
-    return (plan->without & barrier) != 0;
-}
-
 static void namespaces(const struct plan *plan, struct buf *out)
 {
     words(out, "--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup", NULL);
-    if (!without(plan, WITHOUT(PID)))
+    if (!LEFT_OUT(plan, PID))
         words(out, "--unshare-pid", "--as-pid-1", NULL);
-    if (plan->network_closed && !without(plan, WITHOUT(NETWORK)))
+    if (plan->network_closed && !LEFT_OUT(plan, NETWORK))
         words(out, "--unshare-net", NULL);
     words(out, "--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SYS_RESOURCE", "--cap-add",
           "CAP_SETPCAP", NULL);
@@ -52,7 +47,7 @@ static void bind(bool use_fds, const char *by_fd, const char *by_name, int fd, c
 
 static void devices(const struct plan *plan, bool use_fds, struct buf *out)
 {
-    if (without(plan, WITHOUT(DEV))) {
+    if (LEFT_OUT(plan, DEV)) {
         words(out, "--dev-bind", "/dev", "/dev", NULL);
         return;
     }
@@ -104,7 +99,7 @@ static void outer_mounts(const struct plan *plan, bool use_fds, struct buf *out)
 enum qs_status bwrap_args(const struct plan *plan, bool use_fds, struct buf *out, struct qs_error *err)
 {
     namespaces(plan, out);
-    words(out, without(plan, WITHOUT(READ_ONLY)) ? "--bind" : "--ro-bind", "/", "/", NULL);
+    words(out, LEFT_OUT(plan, READ_ONLY) ? "--bind" : "--ro-bind", "/", "/", NULL);
     devices(plan, use_fds, out);
     private_places(plan, use_fds, out);
     outer_mounts(plan, use_fds, out);

@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+#ifdef QS_SANDBOX_CONTROLS
+unsigned barriers_left_out;
+#endif
+
 void plan_release(struct plan *plan)
 {
     free(plan->mounts);
@@ -25,11 +29,6 @@ struct gather {
     struct plan *plan;
     size_t cap;
 };
-
-static bool without(const struct plan *plan, enum barrier barrier)
-{
-    return (plan->without >> barrier & 1u) != 0;
-}
 
 static enum qs_status add(struct gather *gather, enum mount_kind kind, const struct path_fact *at,
                           const struct path_fact *source, const char *reason, struct qs_error *err)
@@ -66,13 +65,13 @@ static enum qs_status add_all(struct gather *gather, enum mount_kind kind, const
 static enum qs_status add_git(struct gather *gather, const struct git_fact *git, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    if (git->checkout == CHECKOUT_NORMAL && !without(gather->plan, BARRIER_PINS))
+    if (git->checkout == CHECKOUT_NORMAL && !LEFT_OUT(gather->plan, PINS))
         status = add(gather, MOUNT_PIN, &git->dot_git, &git->dot_git, "the repository: cannot be renamed away", err);
-    if (status == QS_OK && !without(gather->plan, BARRIER_PINS))
+    if (status == QS_OK && !LEFT_OUT(gather->plan, PINS))
         status = add_all(gather, MOUNT_PIN, &git->pinned, "on the way to what redirects git", err);
     if (status == QS_OK)
         status = add_all(gather, MOUNT_WRITABLE, &git->writable, "what a commit in this linked worktree writes", err);
-    if (without(gather->plan, BARRIER_GUARDS))
+    if (LEFT_OUT(gather->plan, GUARDS))
         return status;
     for (size_t i = 0; i < git->copied.count && status == QS_OK; i++)
         status = add(gather, git->copied.items[i].kind == PATH_FILE ? MOUNT_COPY : MOUNT_READ_ONLY,
@@ -99,9 +98,9 @@ static enum qs_status add_roots(struct gather *gather, const struct host_facts *
         if (status == QS_OK)
             status = add_git(gather, &root->git, err);
         add_ref_dir(gather->plan, facts, &root->git.common);
-        if (status == QS_OK && !without(gather->plan, BARRIER_PINS))
+        if (status == QS_OK && !LEFT_OUT(gather->plan, PINS))
             status = add_all(gather, MOUNT_PIN, &root->pinned, "on the way to a protected or hidden path", err);
-        if (status == QS_OK && !without(gather->plan, BARRIER_GUARDS))
+        if (status == QS_OK && !LEFT_OUT(gather->plan, GUARDS))
             status = add_all(gather, MOUNT_READ_ONLY, &root->guarded, "executor.protectedPaths", err);
     }
     return status;
@@ -125,9 +124,9 @@ static enum qs_status add_caches(struct gather *gather, const struct host_facts 
 static enum qs_status add_hidden(struct gather *gather, const struct host_facts *facts, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    if (!without(gather->plan, BARRIER_MASKS))
+    if (!LEFT_OUT(gather->plan, MASKS))
         status = add_all(gather, MOUNT_HIDDEN, &facts->hidden, "executor.hiddenPaths", err);
-    if (status == QS_OK && !without(gather->plan, BARRIER_STORE_MASKS))
+    if (status == QS_OK && !LEFT_OUT(gather->plan, STORE_MASKS))
         status = add_all(gather, MOUNT_HIDDEN, &facts->stores, "stores and the sandbox's own state", err);
     return status;
 }
@@ -355,11 +354,13 @@ static enum qs_status plan_cwd(const struct host_facts *facts, struct plan *plan
     return QS_OK;
 }
 
-enum qs_status plan_make(const struct qs_policy *policy, const struct host_facts *facts, unsigned left_out,
-                         struct plan *ret_plan, struct qs_error *err)
+enum qs_status plan_make(const struct qs_policy *policy, const struct host_facts *facts, struct plan *ret_plan,
+                         struct qs_error *err)
 {
-    struct plan plan = {
-        .uid = facts->uid, .without = left_out, .caches_fd = -1, .resolv_fd = -1, .shim_fd = facts->shim.fd};
+    struct plan plan = {.uid = facts->uid, .caches_fd = -1, .resolv_fd = -1, .shim_fd = facts->shim.fd};
+#ifdef QS_SANDBOX_CONTROLS
+    plan.left_out = barriers_left_out;
+#endif
     struct gather gather = {.plan = &plan};
     plan.writable = policy->filesystem == QS_FS_WORKSPACE_WRITE;
     plan.private_var_tmp = facts->has_var_tmp;

@@ -60,7 +60,9 @@ struct plan {
     enum qs_unix_sockets unix_sockets;
     int landlock_abi;
     uid_t uid;
-    unsigned without;
+#ifdef QS_SANDBOX_CONTROLS
+    unsigned left_out; /* WITHOUT bits */
+#endif
     uint64_t wall_seconds, cpu_seconds, memory_bytes, file_bytes, processes, open_files;
     const struct cgroup_fact *group;          /* where the run's control group is made; NULL: it has none */
     bool memory_by_group, processes_by_group; /* over all processes together; else by resource limits of each */
@@ -71,8 +73,8 @@ struct plan {
  * socket or a limit of the policy that cannot be had here, by name), QS_UNTRUSTED (a workspace of another owner),
  * QS_USAGE (the workspace or the current directory is no place to run in). Cost: n log n in the number of paths.
  */
-enum qs_status plan_make(const struct qs_policy *policy, const struct host_facts *facts, unsigned without,
-                         struct plan *ret_plan, struct qs_error *err) QS_MUST_USE;
+enum qs_status plan_make(const struct qs_policy *policy, const struct host_facts *facts, struct plan *ret_plan,
+                         struct qs_error *err) QS_MUST_USE;
 void plan_release(struct plan *plan);
 
 /* Refusals alone: may these roots be writable? Called by plan_make. */

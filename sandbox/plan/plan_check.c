@@ -58,7 +58,7 @@ static enum qs_status check_place(const struct host_facts *facts, const struct r
         return refuse(root, workspace, "holds the executor's shim", facts->shim.path, err);
     for (size_t i = 0; i < facts->stores.count; i++)
         if (overlaps(path, facts->stores.items[i].path))
-            return refuse(root, workspace, "overlaps the store or journal", facts->stores.items[i].path, err);
+            return refuse(root, workspace, "overlaps the store or run log", facts->stores.items[i].path, err);
     if (facts->cache_base.path && overlaps(path, facts->cache_base.path))
         return refuse(root, workspace, "overlaps the sandbox's own state", facts->cache_base.path, err);
     return QS_OK;

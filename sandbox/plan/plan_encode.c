@@ -37,7 +37,9 @@ enum qs_status plan_encode(const struct plan *plan, bool terminal, char *const *
                         .scope_abstract = plan->scope_abstract,
                         .private_var_tmp = plan->private_var_tmp,
                         .landlock_abi = plan->landlock_abi,
-                        .without = plan->without,
+#ifdef QS_SANDBOX_CONTROLS
+                        .left_out = plan->left_out,
+#endif
                         .cpu_seconds = plan->cpu_seconds,
                         .memory_bytes = plan->memory_by_group ? 0 : plan->memory_bytes,
                         .file_bytes = plan->file_bytes,

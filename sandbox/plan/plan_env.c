@@ -191,7 +191,7 @@ enum qs_status env_make(const struct qs_policy *policy, const struct host_facts 
                         char *const *caller, struct env *ret_env, struct qs_error *err)
 {
     struct env env = {0};
-    bool all = (plan->without & WITHOUT(ENVIRONMENT)) != 0;
+    bool all = LEFT_OUT(plan, ENVIRONMENT);
     bool done = pass_caller(policy, all, caller, &env) && set_fixed(facts, plan, &env);
     for (size_t i = 0; i < policy->env_set_count && done; i++) {
         const struct qs_pair *pair = &policy->env_set[i];

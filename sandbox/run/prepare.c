@@ -51,8 +51,8 @@ static void place_request(const struct run_options *options, struct facts_reques
     request->root = options->root;
 }
 
-static enum qs_status plan(const struct run_options *options, struct facts_request *request, unsigned without,
-                           struct prepared *prepared, struct qs_error *err)
+static enum qs_status plan(const struct run_options *options, struct facts_request *request, struct prepared *prepared,
+                           struct qs_error *err)
 {
     place_request(options, request);
     request->policy = &prepared->policy;
@@ -60,17 +60,17 @@ static enum qs_status plan(const struct run_options *options, struct facts_reque
     forget_plan(prepared);
     enum qs_status status = host_facts_collect(request, &prepared->facts, err);
     if (status == QS_OK)
-        status = plan_make(&prepared->policy, &prepared->facts, without, &prepared->plan, err);
+        status = plan_make(&prepared->policy, &prepared->facts, &prepared->plan, err);
     if (status == QS_OK)
         status = env_make(&prepared->policy, &prepared->facts, &prepared->plan, environ, &prepared->env, err);
     return status;
 }
 
-enum qs_status prepare_plan(const struct run_options *options, bool for_run, unsigned without,
-                            struct prepared *prepared, struct qs_error *err)
+enum qs_status prepare_plan(const struct run_options *options, bool for_run, struct prepared *prepared,
+                            struct qs_error *err)
 {
     struct facts_request request = {.make_caches = for_run};
-    return plan(options, &request, without, prepared, err);
+    return plan(options, &request, prepared, err);
 }
 
 static enum qs_status open_policy(const struct run_options *options, struct prepared *prepared, struct qs_error *err)
@@ -84,11 +84,11 @@ static enum qs_status open_policy(const struct run_options *options, struct prep
     return QS_OK;
 }
 
-enum qs_status prepare_run(const struct run_options *options, bool for_run, unsigned without,
-                           struct prepared *ret_prepared, struct qs_error *err)
+enum qs_status prepare_run(const struct run_options *options, bool for_run, struct prepared *ret_prepared,
+                           struct qs_error *err)
 {
     enum qs_status status = open_policy(options, ret_prepared, err);
-    return status == QS_OK ? prepare_plan(options, for_run, without, ret_prepared, err) : status;
+    return status == QS_OK ? prepare_plan(options, for_run, ret_prepared, err) : status;
 }
 
 enum qs_status prepare_early(const struct run_options *options,
@@ -110,7 +110,7 @@ enum qs_status prepare_early(const struct run_options *options,
         request.context = opened_context;
     }
     if (status == QS_OK)
-        status = plan(options, &request, 0, ret_prepared, err);
+        status = plan(options, &request, ret_prepared, err);
     host_facts_release(&early);
     return status;
 }

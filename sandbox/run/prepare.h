@@ -39,16 +39,16 @@ struct prepared {
  * ret_prepared for its sources; release it in any case. Errors: those of qs_policy_read, run_session_enter,
  * host_facts_collect, plan_make.
  */
-enum qs_status prepare_run(const struct run_options *options, bool for_run, unsigned without,
-                           struct prepared *ret_prepared, struct qs_error *err) QS_MUST_USE;
+enum qs_status prepare_run(const struct run_options *options, bool for_run, struct prepared *ret_prepared,
+                           struct qs_error *err) QS_MUST_USE;
 /* For a run; opened is called as soon as all descriptors of the facts are open, which a later error does not undo:
  * before the policy is read, with what most policies ask for, and once more where this one asks for something else. */
 enum qs_status prepare_early(const struct run_options *options,
                              void (*opened)(void *opened_context, const struct host_facts *facts), void *opened_context,
                              struct prepared *ret_prepared, struct qs_error *err) QS_MUST_USE;
 /* Looks at the host and plans anew, under the policy that was read. */
-enum qs_status prepare_plan(const struct run_options *options, bool for_run, unsigned without,
-                            struct prepared *prepared, struct qs_error *err) QS_MUST_USE;
+enum qs_status prepare_plan(const struct run_options *options, bool for_run, struct prepared *prepared,
+                            struct qs_error *err) QS_MUST_USE;
 /* Before a run: its share of the session's processes, where those are a pool. Errors: QS_BUSY (none is free), QS_IO. */
 enum qs_status prepare_share(struct prepared *prepared, struct qs_error *err) QS_MUST_USE;
 void prepared_release(struct prepared *prepared);

@@ -42,11 +42,11 @@ enum qs_status run_log_open(const struct state_base *base, struct run_log *ret_l
     }
     struct stat st;
     if (fd < 0 || fstat(fd, &st) != 0)
-        return error_sys(err, QS_IO, errno, "cannot open the journal");
+        return error_sys(err, QS_IO, errno, "cannot open the run log");
     if (!S_ISREG(st.st_mode) || st.st_uid != base->uid || (st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_nlink != 1)
-        return error_set(err, QS_UNTRUSTED, "the journal is not a file of the runner alone");
+        return error_set(err, QS_UNTRUSTED, "the run log is not a file of the runner alone");
     if (made && os_fsync(dir) != 0)
-        return error_sys(err, QS_IO, errno, "cannot make the new journal durable");
+        return error_sys(err, QS_IO, errno, "cannot make the new run log durable");
     ret_log->fd = steal_fd(&fd);
     for (size_t i = 0; i < sizeof id; i++)
         (void)snprintf(ret_log->id + 2 * i, 3, "%02x", id[i]);
@@ -75,7 +75,7 @@ static enum qs_status number_of(const char *line, size_t len, uint64_t *ret_numb
 {
     AUTO(value_release) json_t *record = NULL;
     if (value_decode(line, len, &record, NULL) != QS_OK || !json_is_integer(json_object_get(record, "number")))
-        return error_set(err, QS_DAMAGED, "the journal's last line is no record");
+        return error_set(err, QS_DAMAGED, "the run log's last line is no record");
     *ret_number = (uint64_t)json_integer_value(json_object_get(record, "number"));
     return QS_OK;
 }
@@ -86,7 +86,7 @@ static enum qs_status read_tail(int fd, struct run_log_tail *ret_tail, struct qs
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
-        return error_sys(err, QS_IO, errno, "cannot look at the journal");
+        return error_sys(err, QS_IO, errno, "cannot look at the run log");
     struct run_log_tail tail = {.size = st.st_size};
     digest_text(no_record, 0, tail.digest);
     size_t want = (size_t)st.st_size < 2 * RUN_LOG_RECORD_MAX_BYTES ? (size_t)st.st_size : 2 * RUN_LOG_RECORD_MAX_BYTES;
@@ -94,7 +94,7 @@ static enum qs_status read_tail(int fd, struct run_log_tail *ret_tail, struct qs
     for (;;) { /* a small piece first: records are short */
         AUTO_FREE char *text = malloc(piece + 1);
         if (!text || os_pread_full(fd, text, piece, st.st_size - (off_t)piece) != (ssize_t)piece)
-            return error_sys(err, QS_IO, text ? errno : ENOMEM, "cannot read the journal's end");
+            return error_sys(err, QS_IO, text ? errno : ENOMEM, "cannot read the run log's end");
         char *last = memrchr(text, '\n', piece);
         char *before = last ? memrchr(text, '\n', (size_t)(last - text)) : NULL;
         bool whole = piece == (size_t)st.st_size;
@@ -108,27 +108,27 @@ static enum qs_status read_tail(int fd, struct run_log_tail *ret_tail, struct qs
             return number_of(line, (size_t)(last - line), &ret_tail->number, err);
         }
         if (piece == want)
-            return error_set(err, QS_DAMAGED, "the journal's last line is longer than a record may be");
+            return error_set(err, QS_DAMAGED, "the run log's last line is longer than a record may be");
         piece = want;
     }
 }
 
 /* ---- appending ---- */
 
-static enum qs_status lock_journal(int fd, struct qs_error *err)
+static enum qs_status lock_log(int fd, struct qs_error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     for (unsigned waited = 0; fcntl(fd, F_OFD_SETLK, &lock) != 0; waited += LOCK_STEP_MS) {
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-            return error_sys(err, QS_IO, errno, "cannot lock the journal");
+            return error_sys(err, QS_IO, errno, "cannot lock the run log");
         if (waited >= LOCK_WAIT_MS)
-            return error_set(err, QS_BUSY, "another executor has held the journal for %d s", LOCK_WAIT_MS / 1000);
+            return error_set(err, QS_BUSY, "another executor has held the run log for %d s", LOCK_WAIT_MS / 1000);
         qs_os->sleep_ms(LOCK_STEP_MS);
     }
     return QS_OK;
 }
 
-static void unlock_journal(int fd)
+static void unlock_log(int fd)
 {
     struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
     (void)fcntl(fd, F_OFD_SETLK, &lock);
@@ -175,24 +175,24 @@ static enum qs_status append_locked(struct run_log *log, const char *type, json_
     if (line.failed || line.len > RUN_LOG_RECORD_MAX_BYTES)
         return error_set(err, QS_INVALID, "the record of this run is longer than %zu bytes", RUN_LOG_RECORD_MAX_BYTES);
     if (tail.size > tail.end && ftruncate(log->fd, tail.end) != 0)
-        return error_sys(err, QS_IO, errno, "cannot cut the journal's unfinished line off");
+        return error_sys(err, QS_IO, errno, "cannot cut the run log's unfinished line off");
     if (os_write_full(log->fd, line.data, line.len) != 0) {
-        status = error_sys(err, QS_IO, errno, "cannot write to the journal");
+        status = error_sys(err, QS_IO, errno, "cannot write to the run log");
         (void)!ftruncate(log->fd, tail.end);
         return status;
     }
     if (durable && os_fdatasync(log->fd) != 0)
-        return error_sys(err, QS_IO, errno, "cannot make the journal durable");
+        return error_sys(err, QS_IO, errno, "cannot make the run log durable");
     return QS_OK;
 }
 
 enum qs_status run_log_append(struct run_log *log, const char *type, json_t *fields, bool durable, struct qs_error *err)
 {
-    enum qs_status status = lock_journal(log->fd, err);
+    enum qs_status status = lock_log(log->fd, err);
     if (status != QS_OK)
         return status;
     status = append_locked(log, type, fields, durable, err);
-    unlock_journal(log->fd);
+    unlock_log(log->fd);
     return status;
 }
 
@@ -223,7 +223,7 @@ enum qs_status run_log_read(int fd, void (*each)(void *context, const char *line
     char previous[DIGEST_TEXT_BYTES];
     *ret_check = (struct run_log_check){0};
     if (!file || fseek(file, 0, SEEK_SET) != 0)
-        return error_sys(err, QS_IO, errno, "cannot read the journal");
+        return error_sys(err, QS_IO, errno, "cannot read the run log");
     digest_text(no_record, 0, previous);
     while ((len = getline(&line, &size, file)) > 0) {
         if (line[len - 1] != '\n') {
@@ -236,7 +236,7 @@ enum qs_status run_log_read(int fd, void (*each)(void *context, const char *line
                     in_chain(record, previous, ret_check->records + 1);
         if (!good) {
             ret_check->bad_line = ret_check->records + 1;
-            return error_set(err, QS_DAMAGED, "the journal's chain breaks at line %llu",
+            return error_set(err, QS_DAMAGED, "the run log's chain breaks at line %llu",
                              (unsigned long long)ret_check->bad_line);
         }
         digest_text(line, (size_t)len, previous);
@@ -244,5 +244,5 @@ enum qs_status run_log_read(int fd, void (*each)(void *context, const char *line
         if (each)
             each(context, line, (size_t)len, record);
     }
-    return ferror(file) ? error_sys(err, QS_IO, errno, "cannot read the journal") : QS_OK;
+    return ferror(file) ? error_sys(err, QS_IO, errno, "cannot read the run log") : QS_OK;
 }

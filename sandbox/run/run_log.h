@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal of runs: one JSON document a line, appended, each with the digest of the line before it. The record of a
+ * The run log of runs: one JSON document a line, appended, each with the digest of the line before it. The record of a
  * start is durable before the command starts; that of the end is written after it and made durable by the next flush.
  *
  * The chain shows accidents and edits. Whoever can write the file could rebuild it; inside a sandbox nobody can, for
@@ -24,7 +24,7 @@ struct run_log {
     char id[RUN_LOG_ID_BYTES]; /* of the run */
 };
 
-/* Opens the journal, making it where it does not exist (0600). Errors: QS_UNTRUSTED, QS_IO. */
+/* Opens the run log, making it where it does not exist (0600). Errors: QS_UNTRUSTED, QS_IO. */
 enum qs_status run_log_open(const struct state_base *base, struct run_log *ret_log, struct qs_error *err) QS_MUST_USE;
 void run_log_close(struct run_log *log);
 
@@ -42,7 +42,7 @@ struct run_log_check {
     uint64_t bad_line; /* 1-based; 0: none */
     bool torn;         /* the last line is unfinished */
 };
-/* Reads the whole journal, calling each (may be NULL) for every line. Errors: QS_DAMAGED (the chain breaks, in
+/* Reads the whole run log, calling each (may be NULL) for every line. Errors: QS_DAMAGED (the chain breaks, in
  * ret_check->bad_line), QS_IO. */
 enum qs_status run_log_read(int fd, void (*each)(void *context, const char *line, size_t len, const json_t *record),
                             void *context, struct run_log_check *ret_check, struct qs_error *err) QS_MUST_USE;

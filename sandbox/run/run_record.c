@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said about a run: for the journal, and on the status descriptor. */
+/* What is said about a run: for the run log, and on the status descriptor. */
 #include "sandbox/run/run_record.h"
 
 #include "base/buf.h"
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 #define ARGV_MAX_BYTES \
-    ((size_t)256 << 10) /* of the arguments as they are in the journal; all of them go into a digest */
+    ((size_t)256 << 10) /* of the arguments as they are in the run log; all of them go into a digest */
 
 /* Arguments and paths are bytes; JSON is UTF-8. What is not UTF-8 is written as Latin-1, and marked. */
 static json_t *bytes_text(const char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said about a run: for the journal, and on the status descriptor. */
+/* What is said about a run: for the run log, and on the status descriptor. */
 #ifndef SANDBOX_RUN_RECORD_H
 #define SANDBOX_RUN_RECORD_H
 
@@ -13,7 +13,7 @@
  * ...}. A new reference; NULL without memory. */
 json_t *run_record_enforcement(const struct prepared *prepared);
 
-/* The journal's record of a start: who asks, what is to run, under which policy. A new reference. */
+/* The run log's record of a start: who asks, what is to run, under which policy. A new reference. */
 json_t *run_record_start(const struct run_options *options, const struct prepared *prepared);
 
 /* What became of it. violations may be NULL. A new reference. */

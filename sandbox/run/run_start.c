@@ -209,7 +209,7 @@ static bool has(const struct run_early *early, int fd)
 static bool has_all(const struct run_early *early, const struct run_request *request)
 {
     const struct plan *plan = request->plan;
-    bool all = early->pid > 0 && plan->without == 0 && !request->by_name;
+    bool all = early->pid > 0 && !request->by_name;
     for (size_t i = 0; i < plan->count && all; i++)
         all = plan->mounts[i].inner || has(early, plan->mounts[i].fd);
     for (size_t i = 0; i < plan->ref_dir_count && all; i++)
@@ -241,8 +241,8 @@ static enum qs_status start_now(const struct run_request *request, const struct 
     const struct plan *plan = request->plan;
     struct start start = {.child = &child,
                           .old_mask = old_mask,
-                          .group = !(plan->without & WITHOUT(GROUP)),
-                          .descriptors = !(plan->without & WITHOUT(DESCRIPTORS))};
+                          .group = !LEFT_OUT(plan, GROUP),
+                          .descriptors = !LEFT_OUT(plan, DESCRIPTORS)};
     AUTO_FREE struct bound *bound = calloc(plan->count + plan->ref_dir_count + 2, sizeof *bound);
     if (!bound)
         return error_memory(err);

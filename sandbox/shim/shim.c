@@ -65,7 +65,7 @@ static enum qs_status prepare(int spec_fd, struct spec *spec, struct shim_fds *f
     (void)close(spec_fd);
     for (size_t i = 0; i < spec->ref_dir_count; i++)
         (void)fcntl(spec->ref_dirs[i].fd, F_SETFD, FD_CLOEXEC);
-    if (status == QS_OK && !(spec->without & WITHOUT(DESCRIPTORS)))
+    if (status == QS_OK && !LEFT_OUT(spec, DESCRIPTORS))
         close_others(spec, fds);
     if (status == QS_OK && dup2(fds->error, STDERR_FILENO) < 0)
         status = error_set(err, QS_IO, "cannot take standard error over");

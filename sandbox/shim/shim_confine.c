@@ -16,14 +16,9 @@
 
 #define CAP_BITS_MAX 64 /* the kernel has 41; PR_CAPBSET_READ says where they end */
 
-static bool without(const struct spec *spec, unsigned barrier)
-{
-    return (spec->without & barrier) != 0;
-}
-
 enum qs_status shim_close_userns(const struct spec *spec, struct qs_error *err)
 {
-    if (without(spec, WITHOUT(USERNS_LIMIT)))
+    if (LEFT_OUT(spec, USERNS_LIMIT))
         return QS_OK;
     /* The limit belongs to the user namespace of whoever opens the file: ours. namespaces(7). */
     AUTO_FD int fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
@@ -120,18 +115,18 @@ static enum qs_status load_filter(const struct spec *spec, struct qs_error *err)
 enum qs_status shim_confine(const struct spec *spec, struct qs_error *err)
 {
     /* The caller's session keyring holds keys that mounts cannot hide. A kernel without keyrings says ENOSYS. */
-    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
+    if (!LEFT_OUT(spec, KEYRING) && syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
         return error_sys(err, QS_IO, errno, "cannot leave the caller's session keyring");
     enum qs_status status = QS_OK;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         status = error_sys(err, QS_IO, errno, "cannot give up new privileges");
-    if (status == QS_OK && !without(spec, WITHOUT(LANDLOCK)))
+    if (status == QS_OK && !LEFT_OUT(spec, LANDLOCK))
         status = shim_landlock(spec, true, err);
     if (status == QS_OK)
         status = forbid_core_dumps(err);
-    if (status == QS_OK && !without(spec, WITHOUT(CAPABILITIES)))
+    if (status == QS_OK && !LEFT_OUT(spec, CAPABILITIES))
         status = drop_capabilities(err);
-    if (status == QS_OK && !without(spec, WITHOUT(SECCOMP)))
+    if (status == QS_OK && !LEFT_OUT(spec, SECCOMP))
         status = load_filter(spec, err);
     return status;
 }

@@ -23,11 +23,6 @@
 
 #define ATTR_MASK (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
-static bool without(const struct spec *spec, unsigned barrier)
-{
-    return (spec->without & barrier) != 0;
-}
-
 /* Opens what is at dest now and makes sure that it is what was planned. */
 static enum qs_status open_planned(const struct spec_mount *mount, int *ret_fd, struct qs_error *err)
 {
@@ -69,7 +64,7 @@ struct masks {
     char names[2][8];    /* of the two, while they have any */
 };
 
-/* Another shim's are met only where /dev is the host's, in the battery's control: so the directory's name is a lock. */
+/* Another shim's are met only where /dev is the host's, in a negative control: so the directory's name is a lock. */
 static int make_mask_directory(struct masks *masks)
 {
     int code = -1;
@@ -264,13 +259,13 @@ static enum qs_status keep_later_mounts_out(struct qs_error *err)
 enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err)
 {
     struct statvfs root;
-    if (!without(spec, WITHOUT(READ_ONLY)) && (statvfs("/", &root) != 0 || !(root.f_flag & ST_RDONLY)))
+    if (!LEFT_OUT(spec, READ_ONLY) && (statvfs("/", &root) != 0 || !(root.f_flag & ST_RDONLY)))
         return error_set(err, QS_CONFLICT, "the host's root is not read-only inside");
     struct masks masks = {.place = -1, .directory = -1, .file = -1};
     enum qs_status status = may_mount(err);
     if (status == QS_OK)
         status = keep_later_mounts_out(err);
-    if (status == QS_OK && !without(spec, WITHOUT(PID)))
+    if (status == QS_OK && !LEFT_OUT(spec, PID))
         status = close_proc(err);
     for (size_t i = 0; i < spec->mount_count && status == QS_OK; i++) {
         status = put_mount(&spec->mounts[i], (unsigned)i, &masks, err);

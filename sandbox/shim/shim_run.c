@@ -99,7 +99,7 @@ struct start {
 static enum qs_status bind_command(const struct spec *spec, int broker, struct qs_error *err)
 {
     enum qs_status status = shim_limits(spec, err);
-    if (status == QS_OK && broker >= 0 && !(spec->without & WITHOUT(LANDLOCK)))
+    if (status == QS_OK && broker >= 0 && !LEFT_OUT(spec, LANDLOCK))
         status = shim_landlock(spec, false, err);
     return status == QS_OK && broker >= 0 ? broker_offer(broker, err) : status;
 }
@@ -109,7 +109,7 @@ static int become_command(void *context)
 {
     struct start *start = context;
     const struct spec *spec = start->spec;
-    if (!(spec->without & WITHOUT(GROUP))) {
+    if (!LEFT_OUT(spec, GROUP)) {
         /* Without a terminal among what it was given, none by /dev/tty either: keys are typed there for the caller. */
         if (tty_among_stdio() || setsid() < 0)
             (void)setpgid(0, 0);
@@ -118,7 +118,7 @@ static int become_command(void *context)
     default_signals();
     if (bind_command(spec, start->broker, &start->err) != QS_OK)
         return SHIM_FAILED;
-    if (!(spec->without & WITHOUT(DESCRIPTORS)))
+    if (!LEFT_OUT(spec, DESCRIPTORS))
         (void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_FLAG);
     (void)execvp(spec->argv[0], spec->argv);
     start->error = errno;

@@ -31,7 +31,7 @@
     X(IO_URING, "io-uring-denied", MAIN, inside_io_uring) \
     X(DEV, "dev-minimal", MAIN, inside_dev) \
     X(STORE, "store-not-visible", MAIN, inside_store) \
-    X(JOURNAL, "journal-not-writable", MAIN, inside_journal) \
+    X(RUN_LOG, "journal-not-writable", MAIN, inside_run_log) \
     X(CAPABILITIES, "capabilities-none", MAIN, inside_capabilities) \
     X(NO_NEW_PRIVS, "no-new-privs", MAIN, inside_no_new_privs) \
     X(WALL_LIMIT, "wall-limit", WALL, inside_wall_limit) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Laying out the battery's decoys, and taking them away. */
+/* Laying out the decoys, and taking them away. */
 #include "sandbox/verify/decoy.h"
 
 #include "base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the battery lays out on the host: secrets to read, sockets to reach, a process to signal, a checkout and a
+ * What verify lays out on the host: secrets to read, sockets to reach, a process to signal, a checkout and a
  * linked worktree. All of it lies in one directory in the runner's home (or, where that cannot be written, in /var/tmp
  * or /tmp), and is removed again.
  */

@@ -59,7 +59,7 @@ static bool read_brief(int fd, struct inside_brief *ret_brief)
                               .hidden = json_object_get(root, "hidden"),
                               .stores = json_object_get(root, "stores"),
                               .devices = json_object_get(root, "devices"),
-                              .journal = text_of(root, "journal"),
+                              .run_log = text_of(root, "runLog"),
                               .socket = text_of(root, "socket"),
                               .abstract = text_of(root, "abstract"),
                               .port = number_of(root, "port"),

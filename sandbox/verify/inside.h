@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The battery's other half, which runs inside: `qsandbox --probe SCENE`, a brief on standard input, records on
+ * The half of `verify` which runs inside: `qsandbox --probe SCENE`, a brief on standard input, records on
  * standard output. Each check has a process of its own, so that one that dies takes nothing with it.
  */
 #ifndef SANDBOX_VERIFY_INSIDE_H

@@ -16,7 +16,7 @@ struct inside_brief {
     bool writable, closed, checkout;
     enum qs_unix_sockets unix_sockets;
     const json_t *hidden, *stores, *devices; /* arrays of paths */
-    const char *journal;                     /* "": there is none */
+    const char *run_log;                     /* "": there is none */
     const char *socket, *abstract;
     int port, dns_port;
     pid_t victim;

@@ -241,19 +241,19 @@ void inside_store(const struct inside_brief *brief, struct inside_record *record
         inside_pass(record, "%zu places of stores cannot be opened", json_array_size(brief->stores));
 }
 
-void inside_journal(const struct inside_brief *brief, struct inside_record *record)
+void inside_run_log(const struct inside_brief *brief, struct inside_record *record)
 {
-    if (!brief->journal[0]) {
-        inside_skip(record, "executor.audit is off, there is no journal");
+    if (!brief->run_log[0]) {
+        inside_skip(record, "executor.audit is off, there is no run log");
         return;
     }
-    record->error = try_open(brief->journal, O_WRONLY | O_APPEND);
+    record->error = try_open(brief->run_log, O_WRONLY | O_APPEND);
     if (record->error == EACCES || record->error == ENOENT)
-        inside_pass(record, "the journal cannot be seen: %s", inside_errno(record->error));
+        inside_pass(record, "the run log cannot be seen: %s", inside_errno(record->error));
     else if (record->error)
-        inside_fail(record, "the journal is not hidden: %s", inside_errno(record->error));
+        inside_fail(record, "the run log is not hidden: %s", inside_errno(record->error));
     else
-        inside_fail(record, "the journal can be written");
+        inside_fail(record, "the run log can be written");
 }
 
 /* ---- devices ---- */

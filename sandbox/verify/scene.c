@@ -23,6 +23,10 @@
 #define WALL_SECONDS      1
 #define LEAKED_FD         200 /* of the descriptor that the caller "forgets" to close */
 
+#ifdef QS_SANDBOX_CONTROLS
+void (*verify_alter)(struct plan *plan);
+#endif
+
 struct stage {
     const struct verify_request *request;
     const struct decoys *decoys;
@@ -31,7 +35,7 @@ struct stage {
     struct run_options options;
     struct prepared prepared;
     struct qs_list hidden;
-    char *journal;
+    char *run_log;
     int records;
 };
 
@@ -67,8 +71,8 @@ static enum qs_status hide_decoys(struct stage *stage, struct qs_error *err)
     return QS_OK;
 }
 
-/* The journal must be there to be tried. */
-static enum qs_status make_journal(struct stage *stage, struct qs_error *err)
+/* The run log must be there to be tried. */
+static enum qs_status make_log(struct stage *stage, struct qs_error *err)
 {
     const struct state_base *base = &stage->prepared.facts.state;
     struct run_log log = {.fd = -1};
@@ -80,7 +84,7 @@ static enum qs_status make_journal(struct stage *stage, struct qs_error *err)
     run_log_close(&log);
     if (status == QS_OK)
         status = state_open(base, "journal", false, &fd, &dir, err);
-    if (status == QS_OK && !(stage->journal = path_join(dir, "journal")))
+    if (status == QS_OK && !(stage->run_log = path_join(dir, "journal")))
         status = error_memory(err);
     return status;
 }
@@ -95,17 +99,19 @@ static enum qs_status plan(struct stage *stage, struct qs_error *err)
     if (!decoys_plant(stage->decoys))
         return error_memory(err);
     struct prepared *prepared = &stage->prepared;
-    enum qs_status status = prepare_run(&stage->options, true, stage->request->without, prepared, err);
+    enum qs_status status = prepare_run(&stage->options, true, prepared, err);
     if (status == QS_OK)
         status = hide_decoys(stage, err);
     if (status == QS_OK)
-        status = make_journal(stage, err);
+        status = make_log(stage, err);
     if (status == QS_OK && stage->kind == SCENE_WALL && prepared->policy.limits.wall_seconds)
         prepared->policy.limits.wall_seconds = WALL_SECONDS;
     if (status == QS_OK)
-        status = prepare_plan(&stage->options, true, stage->request->without, prepared, err);
-    if (status == QS_OK && stage->request->alter)
-        stage->request->alter(&prepared->plan);
+        status = prepare_plan(&stage->options, true, prepared, err);
+#ifdef QS_SANDBOX_CONTROLS
+    if (status == QS_OK && verify_alter)
+        verify_alter(&prepared->plan);
+#endif
     return status;
 }
 
@@ -145,8 +151,8 @@ static json_t *brief(const struct stage *stage)
     json_t *places =
         json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:s}", "workspace", prepared->facts.roots[0].dir.path, "outside",
                   outside_is_outside(stage) ? decoys->outside : "", "hidden", paths(&prepared->facts.hidden), "stores",
-                  paths(&prepared->facts.stores), "devices", paths(&prepared->facts.devices), "journal",
-                  stage->journal ? stage->journal : "", "socket", decoys->socket, "abstract", decoys->abstract);
+                  paths(&prepared->facts.stores), "devices", paths(&prepared->facts.devices), "runLog",
+                  stage->run_log ? stage->run_log : "", "socket", decoys->socket, "abstract", decoys->abstract);
     json_t *rest =
         json_pack("{s:b, s:b, s:b, s:i, s:i, s:i, s:i, s:s, s:I, s:s, s:s}", "writable", (int)prepared->plan.writable,
                   "closed", (int)prepared->plan.network_closed, "checkout", (int)has_checkout(stage), "unixSockets",
@@ -343,7 +349,7 @@ void scene_finish(struct scene *scene, struct verify_report *report, struct scen
     }
     if (len != sizeof outcome) {
         outcome = (struct scene_outcome){.status = QS_IO};
-        (void)error_set(&outcome.err, QS_IO, "a process of the battery ended early");
+        (void)error_set(&outcome.err, QS_IO, "a process of verify ended early");
     }
     while (waitpid(scene->pid, NULL, 0) < 0 && errno == EINTR)
         continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One scene of the battery: an executor in a process of its own, which runs the probe under the plan of a run. */
+/* One scene of verify: an executor in a process of its own, which runs the probe under the plan of a run. */
 #ifndef SANDBOX_VERIFY_SCENE_H
 #define SANDBOX_VERIFY_SCENE_H
 
@@ -11,10 +11,11 @@
 struct verify_request {
     const struct run_options *options;
     unsigned scenes; /* bits 1 << enum verify_scene; 0: all */
-    /* Tests alone use these: barriers to leave out, and a hand on the finished plan. */
-    unsigned without;
-    void (*alter)(struct plan *plan);
 };
+
+#ifdef QS_SANDBOX_CONTROLS
+extern void (*verify_alter)(struct plan *plan); /* a hand on the finished plan */
+#endif
 
 struct scene {
     enum verify_scene kind;

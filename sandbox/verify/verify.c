@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The battery: starts the scenes, and puts together what the probe and the host saw. */
+/* Verify: starts the scenes, and puts together what the probe and the host saw. */
 #include "sandbox/verify/verify.h"
 
 #include "base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The battery: proof of the boundary on the spot. Decoys are prepared on the host, a probe (this program again) is run
+ * Verify: proof of the boundary on the spot. Decoys are prepared on the host, a probe (this program again) is run
  * under exactly the plan that `run` would make, tries each way out, and both sides say what they saw.
  *
  *   scene MAIN      a scratch workspace with a checkout (or --workspace): nearly all checks

@@ -8,7 +8,11 @@
 #include <errno.h>
 #include <string.h>
 
+#ifdef QS_SANDBOX_CONTROLS
+#define SPEC_MAGIC 0x31635371u /* "qSc1": no shim that is installed takes it */
+#else
 #define SPEC_MAGIC 0x31735371u /* "qSs1" */
+#endif
 
 enum spec_flag {
     SPEC_TERMINAL = 1,
@@ -70,7 +74,9 @@ enum qs_status spec_encode(const struct spec *spec, struct buf *out, struct qs_e
     buf_add_u32(out, SPEC_MAGIC);
     add_text(out, QS_VERSION);
     buf_add_u32(out, flags);
-    buf_add_u32(out, spec->without);
+#ifdef QS_SANDBOX_CONTROLS
+    buf_add_u32(out, spec->left_out);
+#endif
     buf_add_u32(out, (uint32_t)spec->landlock_abi);
     buf_add_u64(out, spec->cpu_seconds);
     buf_add_u64(out, spec->memory_bytes);
@@ -179,8 +185,10 @@ static void take_all(struct cursor *cursor, struct spec *spec)
     spec->terminal = (flags & SPEC_TERMINAL) != 0;
     spec->scope_abstract = (flags & SPEC_SCOPE_ABSTRACT) != 0;
     spec->private_var_tmp = (flags & SPEC_VAR_TMP) != 0;
-    spec->without = cursor_u32(cursor);
-    if ((flags & ~(unsigned)SPEC_FLAGS) != 0 || spec->without >> BARRIER_COUNT != 0)
+#ifdef QS_SANDBOX_CONTROLS
+    spec->left_out = cursor_u32(cursor);
+#endif
+    if ((flags & ~(unsigned)SPEC_FLAGS) != 0)
         cursor->failed = true;
     spec->landlock_abi = (int)cursor_u32(cursor);
     spec->cpu_seconds = cursor_u64(cursor);

@@ -54,7 +54,9 @@ struct spec {
     size_t filter_len;
     bool terminal, scope_abstract, private_var_tmp;
     int landlock_abi;
-    unsigned without;
+#ifdef QS_SANDBOX_CONTROLS
+    unsigned left_out; /* WITHOUT bits */
+#endif
     uint64_t cpu_seconds, memory_bytes, file_bytes, processes, open_files; /* resource limits; 0: none */
     char *raw; /* of a message that was read: what all of the above point into */
 };

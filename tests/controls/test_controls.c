@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/keyctl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,12 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define LEAKED_FD 50
+#define KEY_NAME  "qsandbox-control"
 
 /* Outside /tmp, which is private in every sandbox. */
 static char base[] = "/srv/qsandbox-controls.XXXXXX";
@@ -64,6 +67,12 @@ static int setup(void **state)
                : -1;
 }
 
+/* 1: the key is found. */
+static int seek_key(void)
+{
+    return syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", KEY_NAME, 0) >= 0;
+}
+
 static int forget(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
     (void)st;
@@ -78,32 +87,44 @@ static int teardown(void **state)
     return nftw(base, forget, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The exit status of the script in a sandbox without these barriers; 0 says that what it tried was stopped. */
-static int attempt(const char *script, unsigned left_out, bool *ret_timed_out)
+/* Runs the command under the plan, which alter (may be NULL) may change. */
+static enum qs_status run_altered(char *const *argv, void (*alter)(struct plan *plan, size_t which), size_t which,
+                                  struct run_result *result, struct qs_error *err)
 {
     struct qs_policy policy = fixture_policy();
     policy.limits.wall_seconds = 1;
-    struct facts_request request = {
-        .policy = &policy, .workspace = workspace, .root = store, .home = home, .make_caches = false};
+    struct facts_request request = {.policy = &policy, .workspace = workspace, .root = store, .home = home};
     struct host_facts facts;
     struct plan plan = {0};
     struct env env = {0};
-    struct qs_error err = {0};
-    struct run_result result;
-    char net[64] = "", pid[64] = "";
-    (void)!readlink("/proc/self/ns/net", net, sizeof net - 1);
-    (void)!readlink("/proc/self/ns/pid", pid, sizeof pid - 1);
-    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, net, pid, store, NULL};
-    if (host_facts_collect(&request, &facts, &err) != QS_OK ||
-        plan_make(&policy, &facts, left_out, &plan, &err) != QS_OK ||
-        env_make(&policy, &facts, &plan, environ, &env, &err) != QS_OK)
-        fail_msg("%s", err.message);
+    if (host_facts_collect(&request, &facts, err) != QS_OK || plan_make(&policy, &facts, &plan, err) != QS_OK ||
+        env_make(&policy, &facts, &plan, environ, &env, err) != QS_OK)
+        fail_msg("%s", err->message);
+    if (alter)
+        alter(&plan, which);
     const struct run_request run = {.plan = &plan, .env = &env, .argv = argv};
-    if (run_plan(&run, &result, &err) != QS_OK)
-        fail_msg("%s (without %x): %s", script, left_out, err.message);
+    enum qs_status status = run_plan(&run, result, err);
     env_release(&env);
     plan_release(&plan);
     host_facts_release(&facts);
+    return status;
+}
+
+/* The exit status of the script in a sandbox without these barriers; 0 says that what it tried was stopped. */
+static int attempt(const char *script, unsigned left_out, bool *ret_timed_out)
+{
+    struct qs_error err = {0};
+    struct run_result result;
+    char net[64] = "", pid[64] = "", self[512] = "";
+    (void)!readlink("/proc/self/ns/net", net, sizeof net - 1);
+    (void)!readlink("/proc/self/ns/pid", pid, sizeof pid - 1);
+    (void)!readlink("/proc/self/exe", self, sizeof self - 1);
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, net, pid, store, self, NULL};
+    barriers_left_out = left_out;
+    enum qs_status status = run_altered(argv, NULL, 0, &result, &err);
+    barriers_left_out = 0;
+    if (status != QS_OK)
+        fail_msg("%s (without %x): %s", script, left_out, err.message);
     if (ret_timed_out)
         *ret_timed_out = result.timed_out;
     return run_exit_status(&result);
@@ -203,6 +224,16 @@ static void descriptors_are_closed(void **state)
     control("test ! -e /proc/self/fd/50", WITHOUT(DESCRIPTORS));
 }
 
+/* A key of the caller's session. The filter denies keyctl(2), too. */
+static void the_callers_keys_are_out_of_reach_twice(void **state)
+{
+    (void)state;
+    assert_true(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0);
+    assert_true(syscall(SYS_add_key, "user", KEY_NAME, "secret", 6, KEY_SPEC_SESSION_KEYRING) >= 0);
+    assert_int_equal(seek_key(), 1); /* where it was made, it is found */
+    held_by_either("\"$3\" --seek-key", WITHOUT(SECCOMP), WITHOUT(KEYRING));
+}
+
 static void the_wall_limit_ends_the_run(void **state)
 {
     (void)state;
@@ -211,6 +242,100 @@ static void the_wall_limit_ends_the_run(void **state)
     assert_true(timed_out);
     assert_int_equal(attempt("sleep 1.2", WITHOUT(WALL), &timed_out), 0);
     assert_false(timed_out);
+}
+
+/* ---- what the shim refuses ---- */
+
+static void another_inode(struct plan *plan, size_t which)
+{
+    assert_true(which < plan->count);
+    plan->mounts[which].ino++;
+}
+
+static void another_device(struct plan *plan, size_t which)
+{
+    assert_true(which < plan->count);
+    plan->mounts[which].dev++;
+}
+
+static size_t mount_count;
+static void count_mounts(struct plan *plan, size_t which)
+{
+    (void)which;
+    mount_count = plan->count;
+}
+
+/* Each mount of the plan, outer and inner, by its inode and by its device. */
+static void a_mount_that_is_not_what_was_planned_ends_the_run_before_it_begins(void **state)
+{
+    (void)state;
+    char *const argv[] = {(char[]){"touch"}, (char[]){"begun"}, NULL};
+    void (*const alters[])(struct plan *, size_t) = {another_inode, another_device};
+    struct run_result result;
+    struct qs_error err = {0};
+    char begun[256];
+    (void)snprintf(begun, sizeof begun, "%s/begun", workspace);
+    assert_int_equal(run_altered(argv, count_mounts, 0, &result, &err), QS_OK);
+    assert_int_equal(unlink(begun), 0);
+    assert_true(mount_count > 3);
+    for (size_t i = 0; i < 2 * mount_count; i++) {
+        assert_int_equal(run_altered(argv, alters[i % 2], i / 2, &result, &err), QS_CONFLICT);
+        assert_non_null(strstr(err.message, "another inode"));
+        assert_false(result.started);
+        assert_int_equal(access(begun, F_OK), -1);
+    }
+}
+
+/* Gives the message to a program's shim and returns the event that comes back. */
+static struct event ask_shim(const char *program, const struct buf *message)
+{
+    struct event event = {0};
+    int spec[2], events[2], control[2];
+    char fds[3][16];
+    assert_int_equal(pipe(spec) | pipe(events) | pipe(control), 0);
+    (void)snprintf(fds[0], sizeof fds[0], "%d", spec[0]);
+    (void)snprintf(fds[1], sizeof fds[1], "%d", events[1]);
+    (void)snprintf(fds[2], sizeof fds[2], "%d", control[0]);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)close(spec[1]);
+        (void)execl(program, program, "--inner", fds[0], fds[1], fds[2], fds[1], (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(write(spec[1], message->data, message->len), (ssize_t)message->len);
+    (void)close(spec[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(read(events[0], &event, sizeof event), (ssize_t)sizeof event);
+    for (size_t i = 0; i < 2; i++) {
+        (void)close(events[i]);
+        (void)close(control[i]);
+    }
+    (void)close(spec[0]);
+    return event;
+}
+
+static void the_installed_program_takes_no_message_that_could_leave_a_barrier_out(void **state)
+{
+    (void)state;
+    char *const argv[] = {(char[]){"true"}, NULL};
+    char *env[] = {NULL};
+    char installed[512];
+    const char *build = getenv("QS_BUILD");
+    struct spec_mount mount = {.kind = MOUNT_READ_ONLY, .dest = "/"};
+    struct buf message = {0};
+    struct spec read;
+    const struct spec spec = {.mounts = &mount, .mount_count = 1, .cwd = "/", .argv = argv, .env = env, .filter = ""};
+    (void)snprintf(installed, sizeof installed, "%s/bin/qsandbox", build ? build : "build");
+    assert_int_equal(spec_encode(&spec, &message, NULL), QS_OK);
+    assert_int_equal(spec_decode(memcpy(malloc(message.len), message.data, message.len), message.len, &read, NULL),
+                     QS_OK);
+    spec_release(&read);
+    const struct event refused = ask_shim(installed, &message); /* when it has read it, and before it does anything */
+    assert_int_equal(refused.type, EVENT_FAILED);
+    assert_int_equal(refused.value, QS_INVALID);
+    assert_non_null(strstr(refused.text, "of another version"));
+    buf_release(&message);
 }
 
 /* ---- the course of a run ---- */
@@ -265,7 +390,7 @@ static void follow_policy(const struct qs_policy *given, struct host_facts *befo
     assert_true(course->started > 0);
     if (alter)
         alter(&facts);
-    assert_int_equal(plan_make(&policy, &facts, 0, &plan, &err), QS_OK);
+    assert_int_equal(plan_make(&policy, &facts, &plan, &err), QS_OK);
     assert_int_equal(env_make(&policy, &facts, &plan, environ, &env, &err), QS_OK);
     const struct run_request run = {.plan = &plan,
                                     .env = &env,
@@ -425,6 +550,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--inner") == 0)
         return shim_main(argc - 2, argv + 2);
+    if (argc > 1 && strcmp(argv[1], "--seek-key") == 0)
+        return seek_key();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_outside_are_stopped_twice),
         cmocka_unit_test(hooks_are_read_only),
@@ -438,7 +565,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(user_namespaces_are_stopped_twice),
         cmocka_unit_test(no_capability_is_left),
         cmocka_unit_test(descriptors_are_closed),
+        cmocka_unit_test(the_callers_keys_are_out_of_reach_twice),
         cmocka_unit_test(the_wall_limit_ends_the_run),
+        cmocka_unit_test(a_mount_that_is_not_what_was_planned_ends_the_run_before_it_begins),
+        cmocka_unit_test(the_installed_program_takes_no_message_that_could_leave_a_barrier_out),
         cmocka_unit_test(an_early_bubblewrap_is_used_or_another_one_is_started),
         cmocka_unit_test(an_early_bubblewrap_that_is_cancelled_leaves_nothing),
         cmocka_unit_test(what_is_opened_before_the_policy_serves_the_run_and_makes_nothing),

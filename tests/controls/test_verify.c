@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The battery's negative controls: with one barrier taken out of the plan, the check that is about it fails. Each is
+ * The negative controls of verify: with one barrier taken out of the plan, the check that is about it fails. Each is
  * tried as root and as a plain user.
  *
  * The program is its own executor, shim and probe. It works in namespaces of its own: a password database whose homes
@@ -147,7 +147,7 @@ static const struct control {
     {CHECK_IO_URING, WITHOUT(SECCOMP), NULL, CLOSED},
     {CHECK_DEV, WITHOUT(DEV), NULL, CLOSED},
     {CHECK_STORE, WITHOUT(STORE_MASKS), NULL, CLOSED},
-    {CHECK_JOURNAL, WITHOUT(STORE_MASKS), NULL, CLOSED},
+    {CHECK_RUN_LOG, WITHOUT(STORE_MASKS), NULL, CLOSED},
     {CHECK_CAPABILITIES, WITHOUT(CAPABILITIES), NULL, CLOSED},
     {CHECK_WALL_LIMIT, WITHOUT(WALL), NULL, CLOSED},
     {CHECK_WORKTREE_COMMIT, 0, no_common_directory, CLOSED},
@@ -175,7 +175,7 @@ struct call {
     void (*alter)(struct plan *plan);
 };
 
-/* In a process of its own: the battery changes environment and signals, and a plain user cannot become root again. */
+/* In a process of its own: verify changes environment and signals, and a plain user cannot become root again. */
 static int start_as(uid_t uid, const struct call *call, pid_t *ret_pid)
 {
     int ends[2];
@@ -184,12 +184,11 @@ static int start_as(uid_t uid, const struct call *call, pid_t *ret_pid)
     assert_true(*ret_pid >= 0);
     if (*ret_pid == 0) {
         const struct run_options options = {.root = root, .status_fd = -1};
-        const struct verify_request request = {.options = &options,
-                                               .scenes = call->scenes,
-                                               .without = call->without,
-                                               .alter = call->alter};
+        const struct verify_request request = {.options = &options, .scenes = call->scenes};
         struct answer mine = {0};
         become(uid);
+        barriers_left_out = call->without;
+        verify_alter = call->alter;
         mine.status = verify_run(&request, &mine.report, &mine.err);
         _exit(write(ends[1], &mine, sizeof mine) == (ssize_t)sizeof mine ? 0 : 1);
     }
@@ -299,7 +298,7 @@ static void what_the_policy_opens_is_not_applicable_and_all_else_passes(void **s
     static const enum verify_check by_open_network[] = {CHECK_INTERFACES, CHECK_CONNECT, CHECK_DNS};
     static const enum verify_check by_read_only[] = {CHECK_WORKSPACE_WRITE, CHECK_WORKTREE_COMMIT};
     static const enum verify_check by_open_sockets[] = {CHECK_INTERFACES, CHECK_CONNECT,       CHECK_DNS,
-                                                        CHECK_UNIX_PATH,  CHECK_UNIX_ABSTRACT, CHECK_JOURNAL,
+                                                        CHECK_UNIX_PATH,  CHECK_UNIX_ABSTRACT, CHECK_RUN_LOG,
                                                         CHECK_WALL_LIMIT};
     expect_all(PRIVATE_OPEN, by_open_network, 3);
     expect_all(READ_ONLY, by_read_only, 2);

@@ -151,3 +151,14 @@ except OSError as e:
     run sandboxed root -- touch ran
     refused "status 3" "is not a device below /dev"
 }
+
+# ---- barriers ----
+
+# Names of members are in the debug information, so the build itself shows which structures have a place for it.
+@test "no program that is installed has a place for a barrier that is left out; the build for the controls has" {
+    for program in "$QS_BUILD"/bin/qsandbox*; do
+        grep -q landlock_abi "$program" # the information is there, and has the message's members
+        refute grep -q left_out "$program"
+    done
+    grep -q left_out "$QS_BUILD/tests/test_controls"
+}

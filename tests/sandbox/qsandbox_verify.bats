@@ -22,7 +22,7 @@ verify() { # verify USER [OPTIONS]
     at_home "$user" timeout -k 1 60 "$qsandbox" --root "$base/root" verify "$@"
 }
 
-@test "the battery passes, gives every check, and leaves nothing behind" {
+@test "verify passes, gives every check, and leaves nothing behind" {
     local before names
     policy '{"filesystem":"workspace-write","network":"closed"}' '{}'
     before=$(tree)

@@ -41,7 +41,7 @@ static int teardown(void **state)
 
 static enum qs_status make(struct scene *scene)
 {
-    return plan_make(&scene->policy, &scene->facts, 0, &scene->plan, &scene->err);
+    return plan_make(&scene->policy, &scene->facts, &scene->plan, &scene->err);
 }
 
 static const struct plan_mount *find(const struct plan *plan, const char *dest)
@@ -221,7 +221,7 @@ static void refused_root(struct scene *scene, const char *path, const char *why)
     fixture_facts(&facts);
     fixture_add(&facts.stores, "/home/ann/.config/qsettings", PATH_DIR);
     fixture_root(&facts, path);
-    enum qs_status status = plan_make(&scene->policy, &facts, 0, &plan, &err);
+    enum qs_status status = plan_make(&scene->policy, &facts, &plan, &err);
     if (status != QS_INVALID || !strstr(err.message, why) || !strstr(err.message, path))
         fail_msg("%s: status %d, %s", path, status, err.message);
     assert_string_equal(err.path, "executor.writableRoots");
@@ -239,8 +239,8 @@ static void roots_that_would_undo_the_boundary_are_refused(void **state)
     refused_root(scene, "/var", "system directory");
     refused_root(scene, "/home/ann/.ssh", "hidden path");
     refused_root(scene, "/home/ann/.ssh/keys", "hidden path");
-    refused_root(scene, "/home/ann/.config", "store or journal");
-    refused_root(scene, "/home/ann/.config/qsettings/user", "store or journal");
+    refused_root(scene, "/home/ann/.config", "store or run log");
+    refused_root(scene, "/home/ann/.config/qsettings/user", "store or run log");
 }
 
 static void a_root_that_holds_a_hidden_path_is_refused(void **state)
@@ -364,7 +364,7 @@ static void the_same_input_gives_the_same_plan(void **state)
     fixture_root(&scene->facts, "/srv/z");
     fixture_root(&scene->facts, "/srv/y");
     assert_int_equal(make(scene), QS_OK);
-    assert_int_equal(plan_make(&scene->policy, &scene->facts, 0, &again, NULL), QS_OK);
+    assert_int_equal(plan_make(&scene->policy, &scene->facts, &again, NULL), QS_OK);
     assert_int_equal(again.count, scene->plan.count);
     for (size_t i = 0; i < again.count; i++)
         assert_string_equal(again.mounts[i].dest, scene->plan.mounts[i].dest);

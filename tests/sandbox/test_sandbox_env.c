@@ -28,7 +28,7 @@ static int setup(void **state)
     scene->policy = fixture_policy();
     fixture_facts(&scene->facts);
     *state = scene;
-    return plan_make(&scene->policy, &scene->facts, 0, &scene->plan, &scene->err) == QS_OK ? 0 : -1;
+    return plan_make(&scene->policy, &scene->facts, &scene->plan, &scene->err) == QS_OK ? 0 : -1;
 }
 
 static int teardown(void **state)

@@ -21,7 +21,7 @@ static void encode(struct buf *out)
     char *env[] = {(char[]){"HOME=/home/ann"}, (char[]){"EMPTY="}, NULL};
     policy.limits.open_files = 77;
     fixture_facts(&facts);
-    assert_int_equal(plan_make(&policy, &facts, WITHOUT(WALL), &plan, NULL), QS_OK);
+    assert_int_equal(plan_make(&policy, &facts, &plan, NULL), QS_OK);
     plan.ref_dirs[0] = (struct plan_ref_dir){.path = "/x", .fd = 9, .dev = 4, .ino = 5};
     plan.ref_dir_count = 1;
     assert_int_equal(plan_encode(&plan, true, argv, env, out, NULL), QS_OK);
@@ -53,7 +53,6 @@ static void what_goes_in_comes_out(void **state)
     assert_null(spec.env[2]);
     assert_string_equal(spec.cwd, "/home/ann/work");
     assert_int_equal(spec.open_files, 77);
-    assert_int_equal(spec.without, WITHOUT(WALL));
     assert_true(spec.terminal);
     const struct filter_table *filter = &filter_tables[fixture_policy().unix_sockets];
     assert_int_equal(spec.filter_len, filter->bytes);
