@@ -146,6 +146,76 @@ static void a_store_made_anew_under_a_waiting_writer_is_the_one_written(void **s
     qs_snapshot_unref(now);
 }
 
+/* ---- a lock file that is another one by the time it is locked ---- */
+
+static int new_lock_fd = -1; /* of the file that has the name now */
+
+static void swap_lock(unsigned number, const char *call, void *context)
+{
+    (void)number;
+    (void)call;
+    const bool *another_writer = context;
+    assert_int_equal(unlink(lock_path), 0);
+    if (new_lock_fd >= 0)
+        close(new_lock_fd);
+    new_lock_fd = open(lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    assert_true(new_lock_fd >= 0);
+    if (*another_writer)
+        assert_int_equal(fcntl(new_lock_fd, F_OFD_SETLK, &whole), 0);
+}
+
+/* fstatat asks whether the file that was locked is still the one of that name. */
+static enum qs_status begin_while_swapped(unsigned last, bool another_writer, struct qs_txn **ret_txn)
+{
+    faults_start(&(struct fault){
+        .at = 1, .last = last, .only = "fstatat", .kind = FAULT_NONE, .before = swap_lock, .context = &another_writer});
+    enum qs_status status = qs_txn_begin(f.store, 0, ret_txn, &err);
+    (void)faults_stop();
+    return status;
+}
+
+static bool new_lock_is_free(void)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    assert_int_equal(fcntl(new_lock_fd, F_OFD_GETLK, &whole), 0);
+    return whole.l_type == F_UNLCK;
+}
+
+static void the_lock_is_that_of_the_file_that_has_the_name(void **state)
+{
+    (void)state;
+    struct qs_txn *txn = NULL;
+    ok(begin_while_swapped(1, false, &txn));
+    assert_false(new_lock_is_free());
+    qs_txn_free(txn);
+    assert_true(new_lock_is_free());
+}
+
+static void a_lock_on_a_file_without_the_name_keeps_nobody_else_out(void **state)
+{
+    (void)state;
+    struct qs_txn *txn = NULL;
+    assert_int_equal(begin_while_swapped(1, true, &txn), QS_BUSY);
+    assert_null(txn);
+}
+
+static void a_lock_file_that_is_swapped_at_each_look_is_given_up(void **state)
+{
+    (void)state;
+    struct qs_txn *txn = NULL;
+    assert_int_equal(begin_while_swapped(1000, false, &txn), QS_BUSY);
+    assert_null(txn);
+    assert_true(new_lock_is_free());
+}
+
+static int tear_down_swapped(void **state)
+{
+    close(new_lock_fd);
+    new_lock_fd = -1;
+    return tear_down(state);
+}
+
 /* ---- fork ---- */
 
 static sem_t forked;
@@ -288,7 +358,8 @@ static void who_is_stopped_at_the_gate_keeps_nobody_out(void **state)
     assert_int_equal(result, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_paths, tear_down)
+#define TEST(name)    cmocka_unit_test_setup_teardown(name, set_up_paths, tear_down)
+#define SWAPPED(name) cmocka_unit_test_setup_teardown(name, set_up_paths, tear_down_swapped)
 
 int main(void)
 {
@@ -296,6 +367,9 @@ int main(void)
         TEST(what_is_no_regular_file_is_no_lock),
         TEST(a_store_removed_under_a_waiting_writer_is_absent),
         TEST(a_store_made_anew_under_a_waiting_writer_is_the_one_written),
+        SWAPPED(the_lock_is_that_of_the_file_that_has_the_name),
+        SWAPPED(a_lock_on_a_file_without_the_name_keeps_nobody_else_out),
+        SWAPPED(a_lock_file_that_is_swapped_at_each_look_is_given_up),
         TEST(a_fork_beside_a_writer_keeps_no_lock),
         TEST(who_commits_in_a_loop_lets_the_one_at_the_gate_go_first),
         TEST(who_is_stopped_at_the_gate_keeps_nobody_out),
