@@ -207,15 +207,14 @@ include $(wildcard mk/*.mk)
 deps: ## install what building and testing want through apt, or print the command
 	@sh tools/deps.sh tools/packages-test
 
+# T chooses suites by a pattern, as tests/run.sh does. Where it chooses test programs only, nothing else is built.
+CHOSEN_SUITES = $(shell ls tests/*/*.bats | sed 's/^tests//' | grep -E -- '$(T)')
+CHOSEN_TESTS  = $(addprefix $(OUT)/tests,$(shell printf '/%s\n' $(notdir $(TESTS)) | grep -E -- '$(T)'))
 .PHONY: check
-check: ## all tests (installs what is missing)
+check: ## all tests (installs what is missing); T=PATTERN: those that match, like T=test_plan or T=cli/
 	@sh tools/deps.sh tools/packages-test
-	@$(MAKE) --no-print-directory -j$(JOBS) tests
-	@$(MAKE) --no-print-directory check-built
-
-.PHONY: check-built
-check-built: tests
-	@bash tests/run.sh $(OUT)
+	@$(MAKE) --no-print-directory -j$(JOBS) $(if $(T),$(if $(CHOSEN_SUITES),tests,$(CHOSEN_TESTS)),tests)
+	@bash tests/run.sh $(OUT) '$(T)'
 
 .PHONY: demo
 demo: ## build, and show the main job on a scratch store

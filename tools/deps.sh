@@ -4,11 +4,12 @@
 # exact command and fails. NAME:FILE is needed only where there is no FILE.
 set -eu
 here=$(dirname "$0")
+installed=" $(dpkg-query -W -f='${Package} ${Status}\n' 2>/dev/null | sed -n 's/ install ok installed$//p' | tr '\n' ' ') "
 missing=
 for package in $(cat "$here/packages" ${1+"$@"} | sed 's/#.*//'); do
     case $package in *:*) [ ! -e "${package#*:}" ] || continue ;; esac
     package=${package%%:*}
-    dpkg-query -W -f='${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing="$missing $package"
+    case $installed in *" $package "*) ;; *) missing="$missing $package" ;; esac
 done
 [ -z "$missing" ] && exit 0
 command="apt-get install -y --no-install-recommends$missing"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Damage, exhaustively: every truncation, every flipped bit, every byte set to 0x00 and to 0xff of a store of some 64
+ * Damage: every truncation, every flipped bit, every byte set to 0x00 and to 0xff of a store of some 64
  * KiB either reads exactly what was stored or is refused as damaged, with a reason. Never other content, never an older
  * generation, never a crash.
  *
- * QS_DAMAGE_STRIDE=N looks at every N-th place only (sanitizer builds, where all of them would take too long).
+ * Every 7th place only, which meets each bit of a byte; QS_DAMAGE_STRIDE=1 looks at all of them, as .ci/run does.
  */
 #include "base/os.h"
 #include "tests/support/store_fixture.h"
@@ -34,7 +34,7 @@ static int set_up(void **state)
 {
     (void)state;
     const char *stride = getenv("QS_DAMAGE_STRIDE");
-    d.stride = stride && atoi(stride) > 0 ? (size_t)atoi(stride) : 1;
+    d.stride = stride && atoi(stride) > 0 ? (size_t)atoi(stride) : 7;
     fixture_init(&d.f, true);
     fixture_fill(&d.f);
     d.expected = fixture_read(&d.f);
