@@ -49,17 +49,17 @@ teardown() {
 
 @test "each file that the README and the documents link to exists" {
     cd "$QS_TOP"
-    for page in README.md docs/*.md; do
+    for page in *.md docs/*.md; do
         while IFS= read -r target; do
             [ -e "$(dirname "$page")/$target" ] || { echo "$page: $target"; return 1; }
         done < <(grep -oE '\]\([^)#:]+\)' "$page" | sed 's/^](//; s/)$//')
     done
 }
 
-@test "each target that the README names is in make help" {
+@test "each target that the README and CONTRIBUTING.md name is in make help" {
     cd "$QS_TOP"
     make help >"$BATS_TEST_TMPDIR/help"
-    for target in $(grep -oE '^    make [a-z-]+' README.md | awk '{print $2}'); do
-        grep -q "make $target " "$BATS_TEST_TMPDIR/help"
+    for target in $(grep -ohE '(^    |`)make [a-z-]+' README.md CONTRIBUTING.md | awk '{print $2}'); do
+        grep -q "make $target " "$BATS_TEST_TMPDIR/help" || { echo "$target"; return 1; }
     done
 }
