@@ -43,15 +43,20 @@ trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch" # some suites try things as another user
 copy=$scratch/source
 mkdir "$copy"
-(cd "$top" && git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do
-    [[ -e $f || -L $f ]] && printf '%s\0' "$f"
-done | tar --null -T - -cf -) | tar -C "$copy" -xf - || exit 1
-# Objects are taken along, so that a mutant costs one compilation.
-if ((build)) && [[ -d $top/build ]]; then
+if ((build)); then
+    (cd "$top" && git ls-files -z --cached --others --exclude-standard ':!fuzz/corpus' | while IFS= read -r -d '' f; do
+        [[ -e $f || -L $f ]] && printf '%s\0' "$f"
+    done | tar --null -T - -cf -) | tar -C "$copy" -xf - || exit 1
+    ln -s "$top/fuzz/corpus" "$copy/fuzz/corpus"
+    # Objects are taken along, so that a mutant costs one compilation.
     mkdir -p "$copy/build/obj"
     for part in bin lib tools obj/release; do
         [[ ! -d $top/build/$part ]] || cp -a "$top/build/$part" "$copy/build/$part" || exit 1
     done
+else
+    cd "$top" && sed -n 's/^--- //p' "$patches"/*.patch | sort -u | while read -r f; do
+        [[ ! -e $f ]] || cp --parents -t "$copy" "$f" || exit 1
+    done || exit 1
 fi
 
 header() { sed -n "/^---/q; s/^$2: *//p" "$patches/$1.patch"; }
@@ -98,7 +103,7 @@ restore() {
 # suite_file SUITE: its source
 suite_file() {
     local f
-    for f in "$copy"/tests/*/"$1".bats "$copy"/tests/*/"$1".c; do [[ -e $f ]] && echo "$f" && return 0; done
+    for f in "$top"/tests/*/"$1".bats "$top"/tests/*/"$1".c; do [[ -e $f ]] && echo "$copy${f#"$top"}" && return 0; done
     return 1
 }
 
