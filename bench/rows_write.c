@@ -132,7 +132,7 @@ void rows_write(struct bench *bench)
     const char *set = "one durable set, open to close; 200 settings";
     const char *set_kept = "one durable set, handle kept; 200 settings";
     struct side ready = {"text at hand: temp, fsync, rename, fsync dir", file_set, &w, 1};
-    struct side file = {"JSON file: read, set, temp, fsync, rename, fsync dir", json_set, &w, 1};
+    struct side file = {"JSON file: read, set, temp, fsync, rename, fsync", json_set, &w, 1};
     struct side lmdb = {"LMDB open, durable commit, close", lmdb_set, &w, 1};
     struct side journal = {"SQLite FULL, rollback journal: open, update, close", journal_set, &w, 1};
     struct side wal = {"SQLite FULL, WAL: open, update, close", wal_set, &w, 1};

@@ -129,6 +129,19 @@ done
     done
 }
 
+@test "no sentence has more than 35 words and no line more than 140 columns" {
+    awk -f tests/support/prose.awk README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs/*.md examples/*.md bindings/node/*.md
+    # and the check sees both
+    for text in "$(seq -s ' ' 36)." "$(seq -s '' 75)" "| $(seq -s ' ' 36) | short |"; do
+        printf '%s\n' "$text" >"$dir/page.md"
+        run awk -f tests/support/prose.awk "$dir/page.md"
+        [ "$status" -eq 1 ]
+        [ -n "$output" ]
+    done
+    printf '%s\n' "$(seq -s ' ' 35)." '```text' "$(seq -s ' ' 50)" '```' >"$dir/page.md"
+    awk -f tests/support/prose.awk "$dir/page.md"
+}
+
 @test "an example that fails fails its page" {
     printf 'text\n```sh\nqsettings --system init\nqsettings get nothing.like.it\n```\n' >"$dir/page.md"
     run try "$dir/page.md"
