@@ -12,7 +12,7 @@ static const char *cover_of(const struct cli *cli, const struct qs_change *chang
     const struct qs_bytes *value = new_side ? &change->new_value : &change->old_value;
     if (new_side ? change->new_purged : change->old_purged)
         return PURGED_TEXT;
-    if (value->data && change->area == QS_AREA_SETTINGS && !cli->given[OPT_REVEAL] &&
+    if (value->data && change->area == QS_AREA_SETTINGS && !cli->reveal &&
         secret_key(change->key.data, change->key.len))
         return SECRET_TEXT;
     return NULL;

@@ -136,7 +136,7 @@ teardown() {
     qs --system set a.b 2
     [ "$status" -eq 8 ]
     [[ $output == *"generation"* ]]
-    [[ $stderr == "qsettings: conflict: "*"$FILE"* ]]
+    [[ $stderr == "qsettings: "*": conflict: "*"$FILE"* ]]
     [ "$(jq -c . "$FILE")" = '{"edited":true}' ]
     qs --system get a.b
     is 2

@@ -41,7 +41,7 @@ teardown() {
 @test "get of what is not set fails, suggests a near key, or gives the default" {
     quietly --system set tools.approvalMode plan
     qs --system get tools.aprovalMode
-    refused 1 tools.aprovalMode "did you mean tools.approvalMode?"
+    refused 1 tools.aprovalMode "did you mean 'tools.approvalMode'?"
     qs --system get nothing.like.it --json
     refused_json 1
     [ "$(jq -r .error.path <<<"$stderr")" = nothing.like.it ]
