@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is killed: each operation of the store, and the ways of saving a file. */
-#include "stress/harness/backend.h"
 #include "stress/kill/kill.h"
-#include "stress/ways/store_scenarios.h"
+#include "stress/ways/backend.h"
+#include "stress/ways/store_steps.h"
 
 #include "qsettings/file.h"
 #include "qsettings/publish.h"

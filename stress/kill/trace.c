@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stepping a process tree by system calls. */
-#include "stress/ways/trace.h"
+#include "stress/kill/trace.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loop devices by ioctl. */
-#include "stress/ways/loop.h"
+#include "stress/powercut/loop.h"
 
 #include "base/cleanup.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of backends, and the verdicts' names. */
-#include "stress/harness/backend.h"
+#include "stress/ways/backend.h"
 
 #include <string.h>
 

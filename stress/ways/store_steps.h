@@ -7,7 +7,7 @@
 #ifndef STRESS_STORE_STEPS_H
 #define STRESS_STORE_STEPS_H
 
-#include "stress/harness/test_document.h"
+#include "stress/ways/test_document.h"
 
 #include "qsettings/maintenance.h"
 

@@ -2,6 +2,10 @@
 /* qstress: shows by races, sessions, kills and power cuts that a way of saving never shows a missing or torn document.
  */
 #include "stress/harness/stress.h"
+#include "stress/kill/kill.h"
+#include "stress/powercut/powercut.h"
+#include "stress/race/race.h"
+#include "stress/sessions/sessions.h"
 
 #include "base/cleanup.h"
 #include "qsettings/version.h"

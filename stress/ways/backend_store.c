@@ -4,7 +4,7 @@
  * read is one snapshot, of which every leaf is looked at. That the generation in the values is the store's own is
  * checked too.
  */
-#include "stress/harness/backend.h"
+#include "stress/ways/backend.h"
 
 #include "qsettings/maintenance.h"
 #include "qsettings/txn.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct store_session {
+struct store_client {
     struct document_shape shape;
     struct qs_store *store;
 };
@@ -95,24 +95,24 @@ static bool store_prepare(const struct backend_config *config, char *reason)
 static void *store_open(const struct backend_config *config, char *reason)
 {
     struct qs_error err = {0};
-    struct store_session *session = calloc(1, sizeof *session);
-    if (session && open_store(config, &session->store, &err) == QS_OK) {
-        session->shape = config->shape;
-        return session;
+    struct store_client *client = calloc(1, sizeof *client);
+    if (client && open_store(config, &client->store, &err) == QS_OK) {
+        client->shape = config->shape;
+        return client;
     }
-    if (session)
+    if (client)
         told(reason, &err);
     else
         (void)snprintf(reason, STRESS_REASON_BYTES, "no memory");
-    free(session);
+    free(client);
     return NULL;
 }
 
 static void store_close(void *opened)
 {
-    struct store_session *session = opened;
-    qs_store_close(session->store);
-    free(session);
+    struct store_client *client = opened;
+    qs_store_close(client->store);
+    free(client);
 }
 
 static enum verdict verdict_of(enum qs_status status)
@@ -157,13 +157,13 @@ static void judge(const struct qs_snapshot *snapshot, struct document_shape shap
 
 static void store_look(void *opened, struct backend_look *ret_look)
 {
-    const struct store_session *session = opened;
+    const struct store_client *client = opened;
     struct qs_error err = {0};
     struct qs_snapshot *snapshot = NULL;
     memset(ret_look, 0, sizeof *ret_look);
-    enum qs_status status = qs_snapshot_take(session->store, &snapshot, &err);
+    enum qs_status status = qs_snapshot_take(client->store, &snapshot, &err);
     if (status == QS_OK) {
-        judge(snapshot, session->shape, ret_look);
+        judge(snapshot, client->shape, ret_look);
     } else {
         ret_look->verdict = verdict_of(status);
         told(ret_look->reason, &err);
@@ -202,13 +202,13 @@ static enum qs_status change(struct qs_txn *txn, struct document_shape shape, un
 
 static void store_save(void *opened, unsigned writer, struct backend_save *ret_save)
 {
-    const struct store_session *session = opened;
+    const struct store_client *client = opened;
     struct qs_error err = {0};
     struct qs_txn *txn = NULL;
     memset(ret_save, 0, sizeof *ret_save);
-    enum qs_status status = qs_txn_begin(session->store, QS_DEFAULT_WAIT_MS, &txn, &err);
+    enum qs_status status = qs_txn_begin(client->store, QS_DEFAULT_WAIT_MS, &txn, &err);
     if (status == QS_OK)
-        status = change(txn, session->shape, writer, ret_save, &err);
+        status = change(txn, client->shape, writer, ret_save, &err);
     qs_txn_free(txn);
     if (status != QS_OK && !ret_save->reason[0])
         told(ret_save->reason, &err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps on a scratch store, and looking at it. */
-#include "stress/ways/store_scenarios.h"
+#include "stress/ways/store_steps.h"
 
 #include <stdio.h>
 #include <string.h>

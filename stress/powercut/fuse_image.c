@@ -2,7 +2,7 @@
 /* The recording disk's server. */
 #define FUSE_USE_VERSION 31
 
-#include "stress/ways/fuse_image.h"
+#include "stress/powercut/fuse_image.h"
 
 #include <errno.h>
 #include <fcntl.h>

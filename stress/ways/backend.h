@@ -8,7 +8,7 @@
 #define STRESS_BACKEND_H
 
 #include "stress/harness/stress.h"
-#include "stress/harness/test_document.h"
+#include "stress/ways/test_document.h"
 
 enum verdict {
     VERDICT_FINE = 0,
@@ -51,9 +51,9 @@ struct backend {
     const char *summary;
     bool (*prepare)(const struct backend_config *config, char *reason);
     void *(*open)(const struct backend_config *config, char *reason);
-    void (*look)(void *session, struct backend_look *ret_look);
-    void (*save)(void *session, unsigned writer, struct backend_save *ret_save);
-    void (*close)(void *session);
+    void (*look)(void *client, struct backend_look *ret_look);
+    void (*save)(void *client, unsigned writer, struct backend_save *ret_save);
+    void (*close)(void *client);
     void (*watched)(const struct backend_config *config, char *path, size_t size); /* whose absence is a gap */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The document that races write: writing it, and telling a complete one from a torn one. */
-#include "stress/harness/test_document.h"
+#include "stress/ways/test_document.h"
 
 #include <jansson.h>
 #include <stdio.h>
