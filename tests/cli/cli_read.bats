@@ -320,3 +320,21 @@ teardown() {
     refused 7 "$SCRATCH/home"
     [ -z "$(ls -A "$SCRATCH/home")" ]
 }
+
+# sudo -E: root's own home would be written, and the user's was meant
+@test "a write under a HOME that is another user's is refused" {
+    [ "$(id -u)" -eq 0 ] || skip "needs a mount namespace"
+    mkdir "$SCRATCH/roots"
+    install -d -m 700 -o 65534 "$SCRATCH/home"
+    sed "s|^root:\([^:]*\):0:0:\([^:]*\):[^:]*:|root:\1:0:0:\2:$SCRATCH/roots:|" /etc/passwd >"$SCRATCH/passwd"
+    init_as() { # init_as HOME
+        run --separate-stderr unshare -m sh -c 'mount --bind "$1" /etc/passwd; HOME="$2" exec "$3" --user init' _ \
+            "$SCRATCH/passwd" "$1" "$QS"
+    }
+    init_as "$SCRATCH/home"
+    refused 7 "HOME"
+    [ -z "$(ls -A "$SCRATCH/home")" ]
+    [ ! -e "$SCRATCH/roots/.config/qsettings/user" ]
+    init_as "$SCRATCH/roots"
+    [ "$status" -eq 0 ]
+}
