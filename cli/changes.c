@@ -42,6 +42,8 @@ static const char *area_name(enum qs_area area)
         return "published file";
     case QS_AREA_FLAGS:
         return "flag";
+    case QS_AREA_HISTORY:
+        return "history";
     }
     return "unknown";
 }

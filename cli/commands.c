@@ -272,6 +272,8 @@ static const char *usual_advice(const struct qs_error *err)
         return "look at what is there now, then try again";
     case QS_BUSY:
         return "try again, or wait longer with --wait";
+    case QS_NEWER:
+        return "use the version of qsettings that made it, or a later one";
     case QS_OK:
     case QS_USAGE:
     case QS_NOT_FOUND:

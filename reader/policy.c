@@ -70,6 +70,8 @@ static enum qs_policy_state state_of(enum qs_status status)
         return QS_POLICY_BUSY;
     case QS_STALE:
         return QS_POLICY_STALE;
+    case QS_NEWER:
+        return QS_POLICY_NEWER;
     case QS_NOT_FOUND:
     case QS_USAGE:
     case QS_CONFLICT:

@@ -29,6 +29,8 @@ const char *qs_policy_state_name(enum qs_policy_state state)
         return "io";
     case QS_POLICY_STALE:
         return "stale";
+    case QS_POLICY_NEWER:
+        return "newer";
     }
     return "unknown";
 }

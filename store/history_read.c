@@ -214,14 +214,16 @@ enum qs_status qs_history_find(struct qs_history *history, uint64_t generation, 
 
 struct qs_change qs_history_change(const struct qs_history *history, size_t index)
 {
-    const struct history_change *change = &history->current.changes[index];
+    if (index >= history->current.facts.change_count)
+        return (struct qs_change){0};
+    struct history_change change = history_record_change(&history->current, index);
     return (struct qs_change){
-        .area = change->area,
-        .key = change->key,
-        .old_value = change->old_value.bytes,
-        .new_value = change->new_value.bytes,
-        .old_purged = change->old_value.purged,
-        .new_purged = change->new_value.purged,
+        .area = change.area,
+        .key = change.key,
+        .old_value = change.old_value.bytes,
+        .new_value = change.new_value.bytes,
+        .old_purged = change.old_value.purged,
+        .new_purged = change.new_value.purged,
     };
 }
 
@@ -290,8 +292,10 @@ static enum qs_status undo_change(const struct history_change *change, struct un
 static enum qs_status undo_current(const struct qs_history *history, struct undo *undo, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    for (size_t i = 0; i < history->current.facts.change_count && !status; i++)
-        status = undo_change(&history->current.changes[i], undo, err);
+    for (size_t i = 0; i < history->current.facts.change_count && !status; i++) {
+        struct history_change change = history_record_change(&history->current, i);
+        status = undo_change(&change, undo, err);
+    }
     return status;
 }
 

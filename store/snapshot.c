@@ -14,6 +14,7 @@
 #define DAMAGE_WALKS   3u
 #define DAMAGE_SPAN_MS 200u
 #define RETRY_MOST_MS  100u
+#define LEAST_WALKS    3u /* before a deadline counts */
 
 /* ---- lifetime ---- */
 
@@ -81,24 +82,35 @@ static bool same_fault(const struct patience *p, const struct qs_error *fault, c
            memcmp(p->metas, metas, METAS_BYTES) == 0;
 }
 
-/* Notes a fault; true when it is damage. metas are read again, apart from the walk: bytes that a fault came with. */
+/* Notes a fault; true when it is damage. metas are read again, apart from the walk: bytes that a fault came with. Where
+ * they cannot be read, nothing is known of them, and the fault counts as another one. */
 static bool is_damage(struct patience *p, int fd, const struct qs_error *fault)
 {
     uint8_t metas[METAS_BYTES] = {0};
     size_t half = METAS_BYTES / 2;
-    (void)os_pread_full(fd, metas, half, 0);
+    bool known = os_pread_full(fd, metas, half, 0) >= 0;
     uint32_t page_size = load_u32(metas + META_OFFSET + 24);
     if (page_size >= PAGE_MIN_BYTES && page_size <= PAGE_MAX_BYTES)
-        (void)os_pread_full(fd, metas + half, half, page_size);
-    if (!same_fault(p, fault, metas)) {
+        known = os_pread_full(fd, metas + half, half, page_size) >= 0 && known;
+    if (!known || !same_fault(p, fault, metas)) {
         p->equal_faults = 0;
         p->fault_since = qs_os->monotonic_ms();
         p->fault = *fault;
         memcpy(p->metas, metas, sizeof metas);
-        p->has_fault = true;
+        p->has_fault = known;
     }
     p->equal_faults++;
     return p->equal_faults >= DAMAGE_WALKS && qs_os->monotonic_ms() - p->fault_since >= DAMAGE_SPAN_MS;
+}
+
+/* A slow reader has its tries, too, and a fault that came twice with the same metas is tried until it is damage or
+ * gone. A walk that its deadline cut off is not begun again. */
+static bool is_over(const struct patience *p, enum qs_status status, const struct qs_error *fault)
+{
+    bool standing = status == QS_DAMAGED && p->equal_faults > 1;
+    if (fault->sys_errno == ETIMEDOUT)
+        return true;
+    return qs_os->monotonic_ms() >= p->deadline && p->walks >= LEAST_WALKS && !standing;
 }
 
 static enum qs_status out_of_patience(const struct patience *p, struct qs_error *err)
@@ -106,7 +118,7 @@ static enum qs_status out_of_patience(const struct patience *p, struct qs_error 
     enum qs_status status =
         error_set(err, QS_BUSY, "no complete generation in %u reads over %llu ms (the last: %s)", p->walks,
                   (unsigned long long)(qs_os->monotonic_ms() - p->start), p->fault.message);
-    error_add_advice(err, "try again, or wait longer");
+    error_add_advice(err, "try again, or wait longer with --wait SECONDS");
     return status;
 }
 
@@ -139,7 +151,7 @@ static enum qs_status judge(struct patience *p, int fd, enum qs_status status, b
     }
     if (status == QS_BUSY)
         p->fault = *fault;
-    if (qs_os->monotonic_ms() >= p->deadline)
+    if (is_over(p, status, fault))
         return out_of_patience(p, err);
     *again = true;
     if (status == QS_DAMAGED)
@@ -155,6 +167,7 @@ static enum qs_status read_loop(open_again open_file, const void *source, const 
 {
     struct patience p = {.start = qs_os->monotonic_ms()};
     p.deadline = p.start + (wait_ms ? wait_ms : QS_DEFAULT_READ_WAIT_MS);
+    const struct verified_read how = {SLOT_NEWER, flags, p.deadline + PAGE_CACHE_GRACE_MS, history, context};
     for (bool again = true; again;) {
         struct qs_error fault = {0};
         struct stat st;
@@ -166,7 +179,7 @@ static enum qs_status read_loop(open_again open_file, const void *source, const 
             restart(context);
         p.walks++;
         struct qs_snapshot *snapshot = NULL;
-        status = verified_read(fd, -1, flags, history, context, &snapshot, &fault);
+        status = verified_read(fd, &how, &snapshot, &fault);
         if (!status) {
             snapshot->device = st.st_dev;
             snapshot->inode = st.st_ino;

@@ -88,10 +88,17 @@ static void commit_release(struct commit *c)
 
 static enum qs_status check_content(const struct commit *c, struct qs_error *err)
 {
+    static const struct {
+        size_t most;
+        const char *what;
+    } limits[AREA_COUNT] = {{QS_SETTINGS_MAX_ENTRIES, "settings"},
+                            {QS_LOCKS_MAX_ENTRIES, "locks"},
+                            {QS_TARGETS_MAX_ENTRIES, "published files"}};
     const struct entry_list *settings = &c->content[AREA_SETTINGS];
-    if (settings->count > QS_SETTINGS_MAX_ENTRIES)
-        return error_set(err, QS_INVALID, "the scope would have %zu settings; the limit is %u", settings->count,
-                         QS_SETTINGS_MAX_ENTRIES);
+    for (int i = 0; i < AREA_COUNT; i++)
+        if (c->content[i].count > limits[i].most)
+            return error_set(err, QS_INVALID, "the scope would have %zu %s; the limit is %zu", c->content[i].count,
+                             limits[i].what, limits[i].most);
     return schema_check_leaves(settings->items, settings->count, NULL, schema_flags_of(c->txn->dir.scope), err);
 }
 
@@ -154,7 +161,8 @@ static enum qs_status say_what_stands(const struct commit *c, enum env_outcome o
 {
     AUTO(snapshot_release) struct qs_snapshot *now = NULL;
     unsigned long long old = c->txn->base->record.generation;
-    if (outcome != ENV_OLD && verified_read(c->txn->writer.data_fd, -1, 0, NULL, NULL, &now, NULL) == QS_OK)
+    if (outcome != ENV_OLD &&
+        verified_read(c->txn->writer.data_fd, &(struct verified_read){.slot = SLOT_NEWER}, &now, NULL) == QS_OK)
         outcome = now->record.generation == old ? ENV_OLD : ENV_NEW;
     switch (outcome) {
     case ENV_OLD:

@@ -33,7 +33,7 @@ enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_
         *ret_report = (struct qs_fsck_report){
             .generation = s->record.generation,
             .txn_id = s->meta.txn_id,
-            .pages = s->pages.claims + 2 - s->free_pages,
+            .pages = s->used_pages + 2,
             .free_pages = s->free_pages,
             .entries = s->record.counts[AREA_SETTINGS],
             .records = qs_history_count(history),
@@ -54,7 +54,9 @@ enum qs_status maintenance_read(int fd, struct qs_history **ret_history, struct 
     struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
     enum qs_status status =
-        verified_read(fd, -1, SNAPSHOT_WRITER | SNAPSHOT_HISTORY, history_visit, &pages, &snapshot, err);
+        verified_read(fd,
+                      &(struct verified_read){SLOT_NEWER, SNAPSHOT_WRITER | SNAPSHOT_HISTORY, 0, history_visit, &pages},
+                      &snapshot, err);
     if (!status)
         status = history_make(&snapshot, &pages, ret_history, err);
     if (!status) {

@@ -36,9 +36,8 @@ static enum qs_status rewrite_record(struct purge *p, size_t index, struct qs_er
     enum qs_status status = history_load(p->history, index, err);
     struct history_record *record = &p->history->current;
     for (size_t i = 0; !status && i < record->facts.change_count; i++) {
-        const struct history_change *change = &record->changes[i];
-        if (change->area != QS_AREA_SETTINGS ||
-            !key_covers(p->key.bytes, p->key.len, change->key.data, change->key.len))
+        struct history_change change = history_record_change(record, i);
+        if (change.area != QS_AREA_SETTINGS || !key_covers(p->key.bytes, p->key.len, change.key.data, change.key.len))
             continue;
         p->found = true;
         status = history_record_purge(record, i, err);

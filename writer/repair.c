@@ -55,7 +55,7 @@ static void find_candidate(int fd, enum qs_scope scope, struct candidate *c, uin
     uint64_t newest_txn = 0;
     for (int slot = 0; slot < 2; slot++) {
         struct qs_snapshot *s = NULL;
-        if (verified_read(fd, slot, 0, NULL, NULL, &s, NULL))
+        if (verified_read(fd, &(struct verified_read){.slot = slot}, &s, NULL))
             continue;
         if (s->meta.txn_id > newest_txn)
             newest_txn = s->meta.txn_id;

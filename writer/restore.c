@@ -180,7 +180,9 @@ static enum qs_status read_backup(const char *file, struct restore *r, struct qs
     enum qs_status status = QS_OK;
     if (fd < 0)
         status = error_sys(err, errno == ENOENT ? QS_NOT_FOUND : QS_IO, errno, "the backup cannot be opened");
-    else if (qs_os->fstat(fd, &st) || !S_ISREG(st.st_mode))
+    else if (qs_os->fstat(fd, &st))
+        status = error_sys(err, QS_IO, errno, "the backup cannot be examined");
+    else if (!S_ISREG(st.st_mode))
         status = error_set(err, QS_INVALID, "the backup is no regular file");
     if (!status)
         status = history_open_file(fd, file, &r->backup, err);
@@ -188,7 +190,7 @@ static enum qs_status read_backup(const char *file, struct restore *r, struct qs
         status = qs_history_check(r->backup, err);
     if (status) {
         error_add_file(err, file);
-        if (err) /* repair and fsck are for stores */
+        if (err && status == QS_DAMAGED) /* repair and fsck are for stores */
             err->advice[0] = '\0';
         error_add_advice(err, "the store was left as it is; restore needs a file that backup wrote");
     }

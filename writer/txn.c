@@ -394,7 +394,9 @@ enum qs_status qs_txn_rollback(struct qs_txn *txn, uint64_t generation, struct q
     AUTO(snapshot_release) struct qs_snapshot *content = NULL;
     enum qs_status status = txn_check_open(txn, err);
     if (!status)
-        status = verified_read(txn->writer.data_fd, -1, SNAPSHOT_HISTORY, history_visit, &pages, &present, err);
+        status = verified_read(txn->writer.data_fd,
+                               &(struct verified_read){SLOT_NEWER, SNAPSHOT_HISTORY, 0, history_visit, &pages},
+                               &present, err);
     if (!status)
         status = history_make(&present, &pages, &history, err);
     if (!status)

@@ -61,6 +61,8 @@ static void unwell(const struct subject *subject, const struct qs_error *err)
     if (err->status == QS_DAMAGED) {
         see = doctor_command(subject->cli, subject->scope_name, "repair");
         shown.advice[0] = '\0';
+    } else if (err->status == QS_NEWER) {
+        see = NULL;
     } else if (asprintf(&see, "namei -l %s", subject->dir.path) < 0) {
         see = NULL;
     }

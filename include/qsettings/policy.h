@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The policy read: exactly one of present, none, absent, damaged, untrusted, invalid. Only QS_POLICY_PRESENT lets a
- * program go on; every error means refuse.
+ * The policy read: exactly one of present, none, absent, damaged, untrusted, invalid, newer. Only QS_POLICY_PRESENT
+ * lets a program go on; every error means refuse.
  *
  *     struct qs_policy_result *result = NULL;
  *     struct qs_error err = {0};
@@ -30,6 +30,7 @@ enum qs_policy_state {
     QS_POLICY_BUSY = 9,      /* no complete read before the deadline */
     QS_POLICY_IO = 10,
     QS_POLICY_STALE = 12, /* older than the fleet that owns the system scope demands */
+    QS_POLICY_NEWER = 13, /* a store of a newer version */
 };
 QS_API const char *qs_policy_state_name(enum qs_policy_state state);
 
@@ -95,7 +96,7 @@ struct qs_policy_result;
  *
  * *ret_result is given also on refusal, for its state and sources; the policy in it exists only with QS_OK.
  * Errors: one for each state other than present: QS_NO_POLICY, QS_ABSENT, QS_DAMAGED, QS_UNTRUSTED, QS_INVALID,
- * QS_BUSY, QS_IO. Where QS_IO is for want of memory, *ret_result may be NULL.
+ * QS_BUSY, QS_IO, QS_NEWER. Where QS_IO is for want of memory, *ret_result may be NULL.
  */
 QS_API enum qs_status qs_policy_read(const struct qs_policy_options *options, struct qs_policy_result **ret_result,
                                      struct qs_error *err) QS_MUST_USE;

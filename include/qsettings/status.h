@@ -38,6 +38,7 @@ enum qs_status {
     QS_BUSY = -9,      /* a deadline passed */
     QS_IO = -10,       /* an input/output error, memory included; the message says what is stored now */
     QS_STALE = -12,    /* the system store is older than the fleet's require-serial demands */
+    QS_NEWER = -13,    /* made by a newer version: nothing is wrong with it, and this version must not touch it */
 };
 
 #define QS_ERROR_FILE_BYTES 512

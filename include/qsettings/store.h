@@ -66,7 +66,8 @@ QS_API const char *qs_store_path(const struct qs_store *store); /* the directory
  * Ownership: one reference for the caller; release with qs_snapshot_unref.
  * Errors: QS_ABSENT (ENOENT in a directory that could be opened, at some step of the way), QS_UNTRUSTED (owner, mode,
  * not permitted, a link inside the store), QS_DAMAGED (page and reason; the same fault in three walks over 200 ms with
- * unchanged metas), QS_BUSY (writers moved on faster than the deadline allowed; figures in the message), QS_IO.
+ * unchanged metas), QS_BUSY (writers moved on faster than the deadline allowed, in three walks at least; figures in the
+ * message), QS_NEWER (a later version's store), QS_IO.
  * Durability: what is read may be the generation whose last write has not returned to its writer yet.
  * Cost: one pass over the settings' pages; independent of the length of the history.
  */

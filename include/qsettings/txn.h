@@ -105,6 +105,7 @@ enum qs_area {
     QS_AREA_LOCKS = 2,   /* values: "true" */
     QS_AREA_TARGETS = 3, /* published files: key is the file's path */
     QS_AREA_FLAGS = 4,   /* key "requirePolicy" */
+    QS_AREA_HISTORY = 5, /* key "history"; old value: what was cut from it, see docs/format.md */
 };
 struct qs_change {
     enum qs_area area;

@@ -132,6 +132,7 @@ static enum verdict verdict_of(enum qs_status status)
     case QS_BUSY:
     case QS_IO:
     case QS_STALE:
+    case QS_NEWER:
         break;
     }
     return VERDICT_ERROR;

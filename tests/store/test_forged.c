@@ -138,8 +138,8 @@ static void a_store_of_a_later_format_is_not_read(void **state)
 {
     (void)state;
     forge_record(s.newer.txn_id, 8, 1, HASHED_AGAIN);
-    refused(reading(), QS_INVALID, "format version 2");
-    refused(writing(), QS_INVALID, "format version 2");
+    refused(reading(), QS_NEWER, "format version 2");
+    refused(writing(), QS_NEWER, "format version 2");
 }
 
 static void a_store_of_another_scope_is_neither_read_nor_written(void **state)

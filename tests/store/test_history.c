@@ -243,8 +243,9 @@ static void a_purged_record_has_the_same_digest_and_no_values(void **state)
     struct history_record last;
     ok(history_record_decode(again.data, again.len, &last, &err));
     assert_memory_equal(last.facts.digest, digest, sizeof digest);
-    assert_true(last.changes[0].old_value.purged && last.changes[0].new_value.purged);
-    assert_null(last.changes[0].old_value.bytes.data);
+    struct history_change change = history_record_change(&last, 0);
+    assert_true(change.old_value.purged && change.new_value.purged);
+    assert_null(change.old_value.bytes.data);
     history_record_release(&last);
     history_record_release(&decoded);
     buf_release(&again);
