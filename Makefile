@@ -86,7 +86,7 @@ STRESS_LIB  := $(OBJ)/libstress.a
 SUPPORT_LIB := $(OBJ)/libsupport.a
 
 PROGRAMS := $(if $(wildcard cli/qsettings_main.c),qsettings) $(if $(wildcard sandbox/cmd/qsandbox_main.c),qsandbox) \
-            $(if $(wildcard stress/cmd/qstress_main.c),qstress)
+            $(if $(wildcard stress/harness/qstress_main.c),qstress)
 BINS     := $(addprefix $(OUT)/bin/,$(PROGRAMS))
 # The shim starts in every run: static, where there is a static C library. Without it qsandbox is its own shim.
 SHIM     := $(if $(and $(filter release clang,$(KIND)),$(call archived,-lc)),$(OUT)/bin/qsandbox-shim)
@@ -139,7 +139,7 @@ $(SANDBOX_LIB): $(call obj,$(filter-out $(SANDBOX_MAIN),$(SANDBOX_SRC)))
 	$(archive)
 $(FLEET_LIB): $(call obj,$(filter-out fleet/cmd/qfleet_main.c,$(FLEET_SRC)))
 	$(archive)
-$(STRESS_LIB): $(call obj,$(filter-out stress/cmd/qstress_main.c,$(STRESS_SRC)))
+$(STRESS_LIB): $(call obj,$(filter-out stress/harness/qstress_main.c,$(STRESS_SRC)))
 	$(archive)
 $(SUPPORT_LIB): $(call obj,$(SUPPORT_SRC))
 	$(archive)
@@ -157,7 +157,7 @@ $(OUT)/bin/qsandbox-shim: $(call obj,$(wildcard sandbox/shim/*.c sandbox/wire/*.
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -static-pie -Wl,--gc-sections -o $@ $^
-$(OUT)/bin/qstress: $(OBJ)/stress/cmd/qstress_main.o $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
+$(OUT)/bin/qstress: $(OBJ)/stress/harness/qstress_main.o $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_stress)

@@ -11,7 +11,8 @@
 #ifndef STRESS_SESSIONS_H
 #define STRESS_SESSIONS_H
 
-#include "stress/ways/backend.h"
+#include "stress/harness/backend.h"
+#include "stress/harness/histogram.h"
 
 enum start {
     START_CONFINED,
@@ -39,9 +40,18 @@ struct session_way {
     enum start (*start)(const struct sessions_config *config, uint64_t number, char *reason);
 };
 
+/* What it came to. */
+struct session_result {
+    const char *backend, *reader;
+    uint64_t starts, starters, writers, seed;
+    uint64_t saves, errors; /* errors: saves that failed, processes that died */
+    uint64_t found[START_COUNT];
+    struct histogram start_ns;
+};
+
 const struct session_way *session_way_file(enum file_way way);
 extern const struct session_way session_way_store;
-
-int stress_cmd_sessions(int argc, char **argv);
+/* A start with qsandbox, for the store. */
+enum start session_sandbox(const struct sessions_config *config, uint64_t number, char *reason);
 
 #endif
