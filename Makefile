@@ -55,6 +55,7 @@ LIBS_sandbox := -lseccomp
 archived   = $(findstring /,$(shell $(CC) -print-file-name=lib$(1:-l%=%).a 2>/dev/null))
 LIBS_quick := $(foreach lib,$(LIBS),$(if $(call archived,$(lib)),-Wl$(comma)-Bstatic $(lib) -Wl$(comma)-Bdynamic,$(lib)))
 LIBS_stress  := -lfuse3 -lm
+LIBS_fleet   := -lcurl
 
 # ---- what there is: a folder's sources are found, a new file needs no line here ----
 LIB_ROOMS   := base text schema store reader writer publish
@@ -86,7 +87,8 @@ STRESS_LIB  := $(OBJ)/libstress.a
 SUPPORT_LIB := $(OBJ)/libsupport.a
 
 PROGRAMS := $(if $(wildcard cli/qsettings_main.c),qsettings) $(if $(wildcard sandbox/cmd/qsandbox_main.c),qsandbox) \
-            $(if $(wildcard stress/harness/qstress_main.c),qstress)
+            $(if $(wildcard stress/cmd/qstress_main.c),qstress) \
+            $(if $(wildcard fleet/cmd/qfleet_main.c),qfleet)
 BINS     := $(addprefix $(OUT)/bin/,$(PROGRAMS))
 # The shim starts in every run: static, where there is a static C library. Without it qsandbox is its own shim.
 SHIM     := $(if $(and $(filter release clang,$(KIND)),$(call archived,-lc)),$(OUT)/bin/qsandbox-shim)
@@ -139,7 +141,7 @@ $(SANDBOX_LIB): $(call obj,$(filter-out $(SANDBOX_MAIN),$(SANDBOX_SRC)))
 	$(archive)
 $(FLEET_LIB): $(call obj,$(filter-out fleet/cmd/qfleet_main.c,$(FLEET_SRC)))
 	$(archive)
-$(STRESS_LIB): $(call obj,$(filter-out stress/harness/qstress_main.c,$(STRESS_SRC)))
+$(STRESS_LIB): $(call obj,$(filter-out stress/cmd/qstress_main.c,$(STRESS_SRC)))
 	$(archive)
 $(SUPPORT_LIB): $(call obj,$(SUPPORT_SRC))
 	$(archive)
@@ -157,7 +159,11 @@ $(OUT)/bin/qsandbox-shim: $(call obj,$(wildcard sandbox/shim/*.c sandbox/wire/*.
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -static-pie -Wl,--gc-sections -o $@ $^
-$(OUT)/bin/qstress: $(OBJ)/stress/harness/qstress_main.o $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
+$(OUT)/bin/qfleet: $(OBJ)/fleet/cmd/qfleet_main.o $(FLEET_LIB) $(TERMINAL) $(INTERNAL)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_fleet)
+$(OUT)/bin/qstress: $(OBJ)/stress/cmd/qstress_main.o $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_stress)
@@ -191,7 +197,7 @@ TEST_OBJECT = $(OBJ)/$(basename $(filter %/$(1).c,$(TEST_SRC))).o
 $(TESTS): $(OUT)/tests/%: $$(call TEST_OBJECT,$$*) $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(FLEET_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) $(LIBS_stress) -lcmocka -ldl
+	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) $(LIBS_stress) $(LIBS_fleet) -lcmocka -ldl
 $(OUT)/tests/%.so: tests/preload/%.c
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -2,6 +2,8 @@
 /* The error record: the one place that formats messages. */
 #include "base/error.h"
 
+#include "qsettings/version.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,6 +36,8 @@ const char *qs_status_name(enum qs_status status)
         return "input/output error";
     case QS_STALE:
         return "stale";
+    case QS_NEWER:
+        return "made by a newer version";
     }
     return "unknown status";
 }
@@ -88,9 +92,18 @@ enum qs_status error_sys(struct qs_error *err, enum qs_status status, int sys_er
     return status;
 }
 
-enum qs_status error_misuse(struct qs_error *err, const char *function)
+enum qs_status error_newer(struct qs_error *err, const char *format, ...)
 {
-    return error_set(err, QS_USAGE, "%s was called with an argument that is NULL or out of range", function);
+    int saved = errno;
+    if (err) {
+        va_list args;
+        va_start(args, format);
+        fill(err, QS_NEWER, format, args);
+        va_end(args);
+        error_add_advice(err, "use the version of qsettings that made it, or a later one: this is %s", QS_VERSION);
+    }
+    errno = saved;
+    return QS_NEWER;
 }
 
 enum qs_status error_memory(struct qs_error *err)

@@ -12,7 +12,7 @@ static const char *cover_of(const struct cli *cli, const struct qs_change *chang
     const struct qs_bytes *value = new_side ? &change->new_value : &change->old_value;
     if (new_side ? change->new_purged : change->old_purged)
         return PURGED_TEXT;
-    if (value->data && change->area == QS_AREA_SETTINGS && !cli->given[OPT_REVEAL] &&
+    if (value->data && change->area == QS_AREA_SETTINGS && !cli->reveal &&
         secret_key(change->key.data, change->key.len))
         return SECRET_TEXT;
     return NULL;
@@ -42,6 +42,8 @@ static const char *area_name(enum qs_area area)
         return "published file";
     case QS_AREA_FLAGS:
         return "flag";
+    case QS_AREA_HISTORY:
+        return "history";
     }
     return "unknown";
 }

@@ -27,15 +27,15 @@ static enum qs_status changed_paths(struct cli *cli, struct qs_txn *txn, json_t 
     char path[QS_KEY_TEXT_BYTES];
     size_t count = 0;
     enum qs_status status = qs_txn_changes(txn, &count, err);
-    json_t *paths AUTO(value_release) = json_array();
+    AUTO(value_release) json_t *paths = json_array();
     if (!paths)
         return error_memory(err);
-    for (size_t i = 0; status == QS_OK && i < count; i++) {
-        const struct qs_change *change = qs_txn_change(txn, i);
-        push(cli, paths, json_words(change_path(change, path, sizeof path)));
-        status = refuse_covered_secret(change, err);
+    for (size_t i = 0; !status && i < count; i++) {
+        struct qs_change change = qs_txn_change(txn, i);
+        push(cli, paths, json_words(change_path(&change, path, sizeof path)));
+        status = refuse_covered_secret(&change, err);
     }
-    if (status == QS_OK)
+    if (!status)
         *ret_paths = STEAL(paths);
     return status;
 }
@@ -58,8 +58,8 @@ static void report_text(struct cli *cli, const struct qs_store *store, const str
 void cli_report_commit(struct cli *cli, const struct qs_store *store, const struct qs_commit_info *info,
                        json_t *changed)
 {
-    json_t *paths AUTO(value_release) = changed;
-    if (!cli->json) {
+    AUTO(value_release) json_t *paths = changed;
+    if (!cli->line.json) {
         report_text(cli, store, info, paths);
         return;
     }
@@ -78,35 +78,23 @@ void cli_publish_registered(struct cli *cli, struct qs_store *store, const struc
         return;
     struct qs_error err = {0};
     size_t written = 0;
-    enum qs_status status = qs_publish_registered(store, &written, &err);
-    if (status == QS_OK)
+    enum qs_status status = qs_publish_registered(store, cli->root, &written, &err);
+    if (!status)
         return;
     error_add_advice(&err, "the store itself is as reported; `qsettings publish --list` shows the registered files");
-    report_error(cli, &err);
+    voice_error(&cli->line, &err);
     cli->exit_status = -status;
-}
-
-static enum qs_status expected_generation(const struct cli *cli, uint64_t *ret_generation, struct qs_error *err)
-{
-    const char *given = cli->given[OPT_IF_GENERATION];
-    *ret_generation = cli->base_generation;
-    if (!given)
-        return QS_OK;
-    enum qs_status status = options_number("--if-generation", given, ret_generation, err);
-    if (status == QS_OK && *ret_generation == 0)
-        return error_set(err, QS_USAGE, "--if-generation must be at least 1");
-    return status;
 }
 
 /* Legacy keys, misspelt ones, and what else is accepted but deserves a remark, of the values this commit sets. */
 static void note_changes(const struct cli *cli, const struct qs_store *store, const struct qs_txn *txn, size_t count)
 {
-    struct leaf *items AUTO_FREE = calloc(count ? count : 1, sizeof *items);
+    AUTO_FREE struct leaf *items = calloc(count ? count : 1, sizeof *items);
     size_t used = 0;
     for (size_t i = 0; items && i < count; i++) {
-        const struct qs_change *change = qs_txn_change(txn, i);
-        if (change->area == QS_AREA_SETTINGS && change->new_value.data)
-            items[used++] = (struct leaf){change->key, change->new_value};
+        struct qs_change change = qs_txn_change(txn, i);
+        if (change.area == QS_AREA_SETTINGS && change.new_value.data)
+            items[used++] = (struct leaf){change.key, change.new_value};
     }
     if (used)
         warn_notes(cli, items, used, schema_flags_of(qs_store_scope(store)));
@@ -114,17 +102,16 @@ static void note_changes(const struct cli *cli, const struct qs_store *store, co
 
 enum qs_status cli_commit(struct cli *cli, struct qs_store *store, struct qs_txn *txn, struct qs_error *err)
 {
-    struct qs_commit_options options = {.size = sizeof options,
-                                        .message = cli->given[OPT_MESSAGE],
-                                        .program = "qsettings"};
-    struct qs_commit_info info = {.size = sizeof info};
-    json_t *changed AUTO(value_release) = NULL;
-    enum qs_status status = expected_generation(cli, &options.if_generation, err);
-    if (status == QS_OK)
-        status = changed_paths(cli, txn, &changed, err);
-    if (status == QS_OK)
+    struct qs_commit_options options = {.message = cli->message,
+                                        .program = "qsettings",
+                                        .if_generation =
+                                            cli->if_generation ? cli->if_generation : cli->base_generation};
+    struct qs_commit_info info = {0};
+    AUTO(value_release) json_t *changed = NULL;
+    enum qs_status status = changed_paths(cli, txn, &changed, err);
+    if (!status)
         status = qs_txn_commit(txn, &options, &info, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     note_changes(cli, store, txn, json_array_size(changed));
     cli_report_commit(cli, store, &info, STEAL(changed));
@@ -137,8 +124,8 @@ static void dry_run_json(struct cli *cli, const struct qs_store *store, struct q
     const struct qs_snapshot *base = qs_txn_base(txn);
     json_t *report = json_object(), *changes = json_array();
     for (size_t i = 0; i < count; i++) {
-        const struct qs_change *change = qs_txn_change(txn, i);
-        push(cli, changes, change_json(cli, change));
+        struct qs_change change = qs_txn_change(txn, i);
+        push(cli, changes, change_json(cli, &change));
     }
     put(cli, report, "scope", json_scope(cli, store));
     put(cli, report, "generation", json_integer((json_int_t)qs_snapshot_generation(base)));
@@ -150,13 +137,13 @@ static void dry_run_json(struct cli *cli, const struct qs_store *store, struct q
 /* What a commit would check of the whole. */
 static enum qs_status check_whole(const struct qs_store *store, struct qs_txn *txn, struct qs_error *err)
 {
-    char *text AUTO_FREE = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
-    json_t *document AUTO(value_release) = NULL;
+    AUTO(value_release) json_t *document = NULL;
     enum qs_status status = qs_txn_get(txn, NULL, &text, &len, err);
-    if (status == QS_OK)
+    if (!status)
         status = value_decode(text, len, &document, err);
-    if (status == QS_OK)
+    if (!status)
         status = schema_check_document(document, NULL, schema_flags_of(qs_store_scope(store)), err);
     return status;
 }
@@ -165,17 +152,17 @@ enum qs_status cli_dry_run(struct cli *cli, const struct qs_store *store, struct
 {
     size_t count = 0;
     enum qs_status status = check_whole(store, txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_changes(txn, &count, err);
-    if (status != QS_OK)
+    if (status)
         return status;
-    if (cli->json) {
+    if (cli->line.json) {
         dry_run_json(cli, store, txn, count);
         return QS_OK;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct qs_change *change = qs_txn_change(txn, i);
-        change_text(cli, "", change, &cli->out);
+        struct qs_change change = qs_txn_change(txn, i);
+        change_text(cli, "", &change, &cli->out);
     }
     return QS_OK;
 }

@@ -15,43 +15,27 @@ static bool occupy_standard_descriptors(void)
     return true;
 }
 
-static enum qs_status run(struct cli *cli, int argc, char **argv, struct qs_error *err)
-{
-    char **operands AUTO_FREE = calloc((size_t)argc + 1, sizeof *operands);
-    int count = 0;
-    if (!operands)
-        return error_memory(err);
-    enum qs_status status = options_parse(cli, argc, argv, operands, &count, err);
-    if (status != QS_OK)
-        return status;
-    if (cli->given[OPT_VERSION])
-        return cmd_version(cli, 0, NULL, err);
-    if (!cli->command)
-        return cmd_help(cli, 0, NULL, err);
-    if (cli->given[OPT_HELP])
-        return cmd_help(cli, 1, (char *[]){(char *)cli->command->name}, err);
-    return cli->command->run(cli, count, operands, err);
-}
-
 int main(int argc, char **argv)
 {
-    struct cli cli = {0};
+    struct cli cli = CLI_NONE;
     struct qs_error err = {0};
     if (!occupy_standard_descriptors())
         return -QS_IO;
     cli_own_signals();
-    enum qs_status status = run(&cli, argc, argv, &err);
-    if (status == QS_OK || cli.print_on_failure) {
+    enum qs_status status = command_line_parse(&cli.line, &cli, argc, argv, &err);
+    if (!status)
+        status = command_line_run(&cli.line, &cli, &err);
+    if (!status || cli.print_on_failure) {
         struct qs_error failure = {0};
         enum qs_status printed = output_flush(&cli, &failure);
-        if (status == QS_OK && printed != QS_OK) {
+        if (!status && printed) {
             status = printed;
             err = failure;
         }
     }
-    if (status != QS_OK)
-        report_error(&cli, &err);
+    if (status)
+        voice_error(&cli.line, &err);
     buf_release(&cli.out);
     free(cli.root_text);
-    return status != QS_OK ? -status : cli.exit_status;
+    return status ? -status : cli.exit_status;
 }

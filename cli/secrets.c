@@ -19,7 +19,7 @@ static void mask_object(struct cli *cli, json_t *object, const struct qs_key *ke
     json_object_foreach_safe(object, next, name, member)
     {
         struct qs_key below = *key;
-        if (qs_key_push(&below, name, strlen(name), NULL) != QS_OK || !secret_key(below.bytes, below.len))
+        if (qs_key_push(&below, name, strlen(name), NULL) || !secret_key(below.bytes, below.len))
             continue;
         if (json_is_object(member) && json_object_size(member) > 0)
             mask_object(cli, member, &below);
@@ -31,7 +31,7 @@ static void mask_object(struct cli *cli, json_t *object, const struct qs_key *ke
 void secret_mask(struct cli *cli, json_t **value, const struct qs_key *key)
 {
     static const struct qs_key root;
-    if (cli->given[OPT_REVEAL] || !*value || (key && !secret_key(key->bytes, key->len)))
+    if (cli->reveal || !*value || (key && !secret_key(key->bytes, key->len)))
         return;
     if (json_is_object(*value) && json_object_size(*value) > 0) {
         mask_object(cli, *value, key ? key : &root);

@@ -90,19 +90,19 @@ static bool in_schema(const char *path)
 {
     struct qs_key key;
     bool exact = false;
-    return qs_key_parse(path, &key, NULL) == QS_OK && schema_find(&key, &exact) && exact;
+    return !qs_key_parse(path, &key, NULL) && schema_find(&key, &exact) && exact;
 }
 
 static const char *find(const char *document, size_t len, const char *path, char near[QS_KEY_TEXT_BYTES])
 {
-    json_t *value AUTO(value_release) = NULL;
-    struct leaves leaves AUTO(leaves_release) = {0};
+    AUTO(value_release) json_t *value = NULL;
+    AUTO(leaves_release) struct leaves leaves = {0};
     if (in_schema(path))
         return NULL; /* spelt well, only not set */
-    if (document && len <= SUGGEST_MAX_BYTES && value_decode(document, len, &value, NULL) == QS_OK &&
-        flatten_value(value, NULL, NULL, &leaves, NULL) != QS_OK)
+    if (document && len <= SUGGEST_MAX_BYTES && !value_decode(document, len, &value, NULL) &&
+        flatten_value(value, NULL, NULL, &leaves, NULL))
         return NULL;
-    struct key_names *names AUTO_FREE = calloc(1, sizeof *names);
+    AUTO_FREE struct key_names *names = calloc(1, sizeof *names);
     if (!names)
         return NULL;
     names->path = path;
@@ -114,9 +114,7 @@ static const char *find(const char *document, size_t len, const char *path, char
 void suggest_key(const char *document, size_t len, const char *path, struct qs_error *err)
 {
     char near[QS_KEY_TEXT_BYTES];
-    const char *found = find(document, len, path, near);
-    if (found)
-        error_add_advice(err, "did you mean %s?", found);
+    nearest_advise(err, find(document, len, path, near));
 }
 
 void suggest_key_note(const struct cli *cli, const char *document, size_t len, const char *path)
@@ -124,5 +122,5 @@ void suggest_key_note(const struct cli *cli, const char *document, size_t len, c
     char near[QS_KEY_TEXT_BYTES];
     const char *found = find(document, len, path, near);
     if (found)
-        warn(cli, NULL, "%s is not set; did you mean %s?", path, found);
+        voice_note(&cli->line, NULL, "'%s' is not set; " NEAREST_QUESTION, path, found);
 }

@@ -33,10 +33,10 @@ static bool contains(const json_t *effective, const json_t *ours)
 /* Does the store hold something at, below or above key, or a lock over it? */
 static bool concerns(struct cli *cli, enum qs_scope scope, const struct qs_key *key, bool *ret_lock)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_SNAPSHOT struct qs_snapshot *snapshot = NULL;
     struct qs_bytes name, value;
-    if (cli_open(cli, scope, &store, NULL) != QS_OK || qs_snapshot_take(store, &snapshot, NULL) != QS_OK)
+    if (cli_open(cli, scope, &store, NULL) || qs_snapshot_take(store, &snapshot, NULL))
         return false;
     for (size_t i = 0; i < qs_snapshot_lock_count(snapshot); i++) {
         struct qs_bytes lock = qs_snapshot_lock_at(snapshot, i);
@@ -46,7 +46,7 @@ static bool concerns(struct cli *cli, enum qs_scope scope, const struct qs_key *
     if (qs_iter_next(&iter, &name, &value))
         return true;
     for (struct qs_key above = *key; above.len > 0; qs_key_pop(&above))
-        if (qs_snapshot_get_key(snapshot, &above, &value) == QS_OK)
+        if (!qs_snapshot_get_key(snapshot, &above, &value))
             return true;
     return *ret_lock;
 }
@@ -58,30 +58,30 @@ static void blame_scope(struct cli *cli, enum qs_scope mine, const struct qs_key
         bool lock = false;
         if (scope == mine || !concerns(cli, scope, key, &lock) || (scope < mine && !lock))
             continue;
-        warn(cli, path, "the %s scope %s it, so this value has no effect; `qsettings explain` tells more",
-             qs_scope_name(scope), lock ? "locks" : "overrides");
+        voice_note(&cli->line, path, "the %s scope %s it, so this value has no effect; `qsettings explain` tells more",
+                   qs_scope_name(scope), lock ? "locks" : "overrides");
         return;
     }
 }
 
 void warn_overridden(struct cli *cli, const struct qs_store *store, const char *path, const json_t *value)
 {
-    struct qs_settings_options options = {.size = sizeof options, .root = cli->root, .wait_ms = cli->read_wait_ms};
-    struct qs_settings *settings AUTO(auto_settings) = NULL;
+    struct qs_settings_options options = {.root = cli->root, .wait_ms = cli->read_wait_ms};
+    AUTO_SETTINGS struct qs_settings *settings = NULL;
     struct qs_error err = {0};
     struct qs_key key;
-    char *text AUTO_FREE = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
-    if (qs_store_scope(store) == QS_SCOPE_SYSTEM || qs_key_parse(path, &key, NULL) != QS_OK)
+    if (qs_store_scope(store) == QS_SCOPE_SYSTEM || qs_key_parse(path, &key, NULL))
         return;
     enum qs_status status = qs_settings_open(&options, &settings, &err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_settings_json(settings, path, &text, &len, &err);
-    if (status != QS_OK && status != QS_NOT_FOUND) {
-        warn(cli, path, "whether a stronger scope overrides it cannot be told: %s", err.message);
+    if (status && status != QS_NOT_FOUND) {
+        voice_note(&cli->line, path, "whether a stronger scope overrides it cannot be told: %s", err.message);
         return;
     }
-    json_t *effective AUTO(value_release) = text ? json_canonical(text, len) : NULL;
+    AUTO(value_release) json_t *effective = text ? json_canonical(text, len) : NULL;
     if (!effective || !contains(effective, value))
         blame_scope(cli, qs_store_scope(store), &key, path);
 }

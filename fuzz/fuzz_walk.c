@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arbitrary bytes as data.mdb. Invariants: refused with QS_DAMAGED (or as a later format version) and a message; or
+ * Arbitrary bytes as data.mdb. Invariants: refused with QS_DAMAGED (or as a later version's) and a message; or
  * accepted, and then accepted again with the same digest, with keys that are valid and sorted; what the stricter walk
  * of a writer accepts, a reader accepts too. Inputs are padded with zeros to whole pages, so that small ones reach far.
  */
@@ -40,9 +40,9 @@ static bool walk(int slot, unsigned flags, uint8_t digest[QS_DIGEST_BYTES])
 {
     struct qs_snapshot *snapshot = NULL;
     struct qs_error err = {0};
-    enum qs_status status = verified_read(file, slot, flags, NULL, NULL, &snapshot, &err);
+    enum qs_status status = verified_read(file, &(struct verified_read){.slot = slot, .flags = flags}, &snapshot, &err);
     if (status != QS_OK) {
-        MUST((status == QS_DAMAGED || status == QS_INVALID) && err.message[0] && !snapshot);
+        MUST((status == QS_DAMAGED || status == QS_NEWER) && err.message[0] && !snapshot);
         return false;
     }
     check_content(snapshot);

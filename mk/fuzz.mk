@@ -11,7 +11,7 @@ FUZZ_LIB     := $(OBJ)/libfuzzhelp.a
 FUZZ_BINS    := $(addprefix $(OUT)/bin/fuzz_,$(FUZZ_NAMES))
 REPLAYS      := $(addprefix $(OUT)/tests/replay/,$(FUZZ_NAMES))
 FUZZ_LINKED  := $(FUZZ_LIB) $(SUPPORT_LIB) $(STRESS_LIB) $(SANDBOX_LIB) $(FLEET_LIB) $(TERMINAL) $(INTERNAL)
-FUZZ_LIBS    := $(LIBS) $(LIBS_sandbox) $(LIBS_stress) -lcmocka
+FUZZ_LIBS    := $(LIBS) $(LIBS_sandbox) $(LIBS_stress) $(LIBS_fleet) -lcmocka
 SECONDS      ?= 60
 
 $(FUZZ_LIB): $(call obj,$(FUZZ_HELP))

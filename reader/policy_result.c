@@ -8,32 +8,31 @@
 
 #include <string.h>
 
-const char *qs_policy_status_name(enum qs_status status)
+const char *qs_policy_state_name(enum qs_policy_state state)
 {
-    switch (status) {
-    case QS_OK:
+    switch (state) {
+    case QS_POLICY_PRESENT:
         return "present";
-    case QS_NO_POLICY:
+    case QS_POLICY_NONE:
         return "none";
-    case QS_ABSENT:
+    case QS_POLICY_ABSENT:
         return "absent";
-    case QS_DAMAGED:
+    case QS_POLICY_DAMAGED:
         return "damaged";
-    case QS_UNTRUSTED:
+    case QS_POLICY_UNTRUSTED:
         return "untrusted";
-    case QS_INVALID:
+    case QS_POLICY_INVALID:
         return "invalid";
-    case QS_BUSY:
+    case QS_POLICY_BUSY:
         return "busy";
-    case QS_STALE:
+    case QS_POLICY_IO:
+        return "io";
+    case QS_POLICY_STALE:
         return "stale";
-    case QS_NOT_FOUND:
-    case QS_USAGE:
-    case QS_CONFLICT:
-    case QS_IO:
-        break;
+    case QS_POLICY_NEWER:
+        return "newer";
     }
-    return "io";
+    return "unknown";
 }
 
 void qs_policy_free(struct qs_policy_result *result)
@@ -52,29 +51,29 @@ void policy_result_release(struct qs_policy_result **result)
     qs_policy_free(*result);
 }
 
-enum qs_status qs_policy_status(const struct qs_policy_result *result)
+enum qs_policy_state qs_policy_state(const struct qs_policy_result *result)
 {
-    return result ? result->status : QS_USAGE;
+    return result->state;
 }
 
 const struct qs_policy *qs_policy_get(const struct qs_policy_result *result)
 {
-    return result && !result->status && result->document ? &result->part.policy : NULL;
+    return result->state == QS_POLICY_PRESENT && result->document ? &result->part.policy : NULL;
 }
 
 const unsigned char *qs_policy_digest(const struct qs_policy_result *result)
 {
-    return result ? result->digest : NULL;
+    return result->digest;
 }
 
 size_t qs_policy_source_count(const struct qs_policy_result *result)
 {
-    return result ? result->source_count : 0;
+    return result->source_count;
 }
 
 const struct qs_policy_source *qs_policy_source(const struct qs_policy_result *result, size_t index)
 {
-    return result && index < result->source_count ? &result->sources[index] : NULL;
+    return index < result->source_count ? &result->sources[index] : NULL;
 }
 
 const char *qs_policy_document(const struct qs_policy_result *result, size_t *ret_len)
@@ -92,21 +91,25 @@ enum qs_status policy_result_complete(struct qs_policy_result *result, struct po
     if (part->set != POLICY_ALL)
         return error_set(err, QS_INVALID, "the policy is not whole");
     enum qs_status status = policy_part_to_json(part, &document, err);
-    if (status)
-        return status;
-    status = value_encode_text(document, &result->document, &result->document_len, err);
+    if (!status)
+        status = value_encode_text(document, &result->document, &result->document_len, err);
     if (status)
         return status;
     digest_of(result->document, result->document_len, result->digest);
     result->part = *part;
     *part = (struct policy_part){0};
-    result->status = QS_OK;
+    result->state = QS_POLICY_PRESENT;
     return QS_OK;
 }
 
+/* "present", "none", "absent", "damaged", ... of one source. */
 static const char *source_state(const struct qs_policy_source *source)
 {
-    return qs_policy_status_name(source->status || source->sets_policy ? source->status : QS_NO_POLICY);
+    if (source->state == QS_OK)
+        return source->sets_policy ? "present" : "none";
+    if (source->state == QS_NOT_FOUND || source->state == QS_USAGE || source->state == QS_CONFLICT)
+        return "io";
+    return qs_policy_state_name((enum qs_policy_state) - (int)source->state);
 }
 
 static void hex(const unsigned char *bytes, size_t len, char *text)
@@ -121,13 +124,12 @@ static void hex(const unsigned char *bytes, size_t len, char *text)
 
 static json_t *source_json(const struct qs_policy_source *source)
 {
-    char id[2 * QS_STORE_ID_BYTES + 1];
-    char digest[DIGEST_TEXT_BYTES];
+    char id[2 * QS_STORE_ID_BYTES + 1], digest[DIGEST_TEXT_BYTES];
     bool read = source->generation != 0;
     hex(source->store_id, QS_STORE_ID_BYTES, id);
     digest_format(source->digest, digest);
     return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "scope", qs_scope_name(source->scope), "place",
-                     source->path, "state", source_state(source), "required", source->required, "storeId",
+                     source->place, "state", source_state(source), "required", source->required, "storeId",
                      read ? json_string(id) : json_null(), "generation",
                      read ? json_integer((json_int_t)source->generation) : json_null(), "digest",
                      read ? json_string(digest) : json_null());
@@ -136,9 +138,10 @@ static json_t *source_json(const struct qs_policy_source *source)
 enum qs_status policy_sources_json(const struct qs_policy_result *result, json_t **ret_value, struct qs_error *err)
 {
     AUTO(value_release) json_t *sources = json_array();
-    for (size_t i = 0; i < result->source_count; i++)
+    for (size_t i = 0; i < result->source_count; i++) {
         if (json_array_append_new(sources, source_json(&result->sources[i])))
             return error_memory(err);
+    }
     if (!sources)
         return error_memory(err);
     *ret_value = STEAL(sources);

@@ -34,6 +34,7 @@ enum history_action {
     HISTORY_REPAIR = 5,
     HISTORY_PURGE = 6,
 };
+#define HISTORY_AREA_LAST QS_AREA_HISTORY
 const char *history_action_name(unsigned action); /* NULL if unknown */
 
 /* A value as a record holds it. */
@@ -47,24 +48,32 @@ struct history_change {
     enum qs_area area;
     struct qs_bytes key;
     struct history_value old_value, new_value;
-    struct qs_change shown; /* the same as qs_history_change gives it out */
 };
 
 struct history_record {
     struct qs_record facts; /* texts point into owned memory of the record; facts.digest is computed by encode */
     unsigned action;
     struct history_change
-        *changes; /* facts.change_count of them; the array is owned, the bytes as stated where it came from */
-    char *texts;  /* owned */
+        *changes; /* to be encoded: facts.change_count of them; the array is owned, the bytes are not */
+    /* decoded: where each change begins in data, which is borrowed; so a record costs four bytes a change */
+    uint32_t *offsets;
+    const uint8_t *data;
+    size_t len;
+    char *texts; /* owned */
 };
 void history_record_release(struct history_record *record);
 
-/* Encodes; sets facts.digest; makes salts and hashes for values that have none yet (salt all zero, not purged). */
+/* Encodes, also what was decoded; sets facts.digest; makes salts and hashes for values that have none yet (salt all
+ * zero, not purged). */
 enum qs_status history_record_encode(struct history_record *record, struct buf *out, struct qs_error *err) QS_MUST_USE;
 
-/* Decodes and checks the digest. Changes borrow from data, which must outlive the record. Errors: QS_DAMAGED. */
+/* Decodes and checks the digest. Changes borrow from data, which must outlive the record. Errors: QS_DAMAGED; QS_NEWER
+ * where the digest holds over something that this version does not know; QS_IO. */
 enum qs_status history_record_decode(const void *data, size_t len, struct history_record *ret_record,
                                      struct qs_error *err) QS_MUST_USE;
+
+/* One change, without the hashes of values that are there. index < facts.change_count. */
+struct history_change history_record_change(const struct history_record *record, size_t index);
 
 /* Takes both values of change index out, keeping their hashes; a new record's values get theirs first. */
 enum qs_status history_record_purge(struct history_record *record, size_t index, struct qs_error *err) QS_MUST_USE;

@@ -3,7 +3,6 @@
 #include "store/meta_record.h"
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/digest.h"
 #include "text/doc.h"
 
@@ -41,18 +40,40 @@ void meta_record_encode(const struct meta_record *record, uint8_t out[META_RECOR
     digest_of(out, 168, out + 168);
 }
 
+/* What a later version may have put there. The hash was checked: whoever wrote it meant it. */
+static enum qs_status check_known(const uint8_t *p, size_t len, struct qs_error *err)
+{
+    uint32_t version = load_u32(p + 8), unknown, scope;
+    if (version > META_RECORD_VERSION)
+        return error_newer(err, "the store is of format version %u; this program reads version %u", version,
+                           META_RECORD_VERSION);
+    if (version != META_RECORD_VERSION || len != META_RECORD_BYTES)
+        return error_page(err, -1, "the meta record has %zu bytes and version %u", len, version);
+    if ((unknown = load_u32(p + 12) & ~META_RECORD_FLAGS))
+        return error_newer(err, "the store has a feature that this program does not know (flags %#x)", unknown);
+    if (load_u32(p + 20) || load_u32(p + 68))
+        return error_newer(err, "the store has something where this program knows zeros");
+    if ((scope = load_u32(p + 16)) < QS_SCOPE_DEFAULTS || scope > QS_SCOPE_SYSTEM)
+        return error_newer(err, "the store is of a scope that this program does not know (number %u)", scope);
+    if (load_u64(p + 40) == 0 || load_u64(p + 40) > GENERATION_MAX)
+        return error_page(err, -1, "the meta record names generation %llu, which there cannot be",
+                          (unsigned long long)load_u64(p + 40));
+    return QS_OK;
+}
+
 enum qs_status meta_record_decode(const void *data, size_t len, struct meta_record *ret_record, struct qs_error *err)
 {
     const uint8_t *p = data;
-    if (len != META_RECORD_BYTES || memcmp(p, META_RECORD_MAGIC, META_RECORD_MAGIC_BYTES) != 0)
+    if (len < META_RECORD_LEAST_BYTES || len > META_RECORD_MOST_BYTES ||
+        memcmp(p, META_RECORD_MAGIC, META_RECORD_MAGIC_BYTES) != 0)
         return error_page(err, -1, "the meta record has %zu bytes and not its form", len);
     uint8_t hash[QS_DIGEST_BYTES];
-    digest_of(p, 168, hash);
-    if (memcmp(hash, p + 168, sizeof hash) != 0)
+    digest_of(p, len - sizeof hash, hash);
+    if (memcmp(hash, p + len - sizeof hash, sizeof hash) != 0)
         return error_page(err, -1, "the meta record does not match its hash");
-    if (load_u32(p + 8) != META_RECORD_VERSION)
-        return error_set(err, QS_INVALID, "the store is of format version %u; this program reads version %u",
-                         load_u32(p + 8), META_RECORD_VERSION);
+    enum qs_status status = check_known(p, len, err);
+    if (status)
+        return status;
     struct meta_record record = {
         .flags = load_u32(p + 12),
         .scope = (enum qs_scope)load_u32(p + 16),
@@ -86,11 +107,6 @@ static void add_areas_after_settings(struct digest *digest, const struct entry_l
         digest_add_u64(digest, areas[area].count);
         add_entries(digest, &areas[area], 0, areas[area].count);
     }
-}
-
-void entry_list_release(struct entry_list *list)
-{
-    cleanup_free(&list->items);
 }
 
 void content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES])

@@ -31,7 +31,11 @@
 #define META_RECORD_KEY            "record"
 #define META_RECORD_MAGIC          "QSETMETA" /* its first bytes */
 #define META_RECORD_MAGIC_BYTES    8u
-#define META_RECORD_REQUIRE_POLICY 1u /* flag: readers refuse "no policy" */
+#define META_RECORD_LEAST_BYTES    44u /* magic, version, hash: what a record of any version has */
+#define META_RECORD_MOST_BYTES     65536u
+#define META_RECORD_REQUIRE_POLICY 1u                         /* flag: readers refuse "no policy" */
+#define META_RECORD_FLAGS          META_RECORD_REQUIRE_POLICY /* all that this version knows */
+#define GENERATION_MAX             ((uint64_t)INT64_MAX)      /* of JSON's integers, and of signed ones elsewhere */
 
 enum store_area { AREA_SETTINGS = 0, AREA_LOCKS = 1, AREA_TARGETS = 2, AREA_COUNT = 3 };
 
@@ -49,7 +53,8 @@ struct meta_record {
 };
 
 void meta_record_encode(const struct meta_record *record, uint8_t out[META_RECORD_BYTES]);
-/* Errors: QS_DAMAGED; QS_INVALID for a later format version, whose hash holds. */
+/* Errors: QS_DAMAGED; QS_NEWER where the hash holds, over a version, flags, a scope or bytes that this version does not
+ * know. docs/format.md says what every later version keeps so that it can be told from damage. */
 enum qs_status meta_record_decode(const void *data, size_t len, struct meta_record *ret_record,
                                   struct qs_error *err) QS_MUST_USE;
 
@@ -59,7 +64,6 @@ struct entry_list {
     struct leaf *items;
     size_t count;
 };
-void entry_list_release(struct entry_list *list); /* frees the items; for AUTO(entry_list_release) */
 void content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES]);
 
 /* The digest's states on its way through the settings: a writer's next content begins as the last one did, and need not

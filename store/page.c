@@ -19,6 +19,19 @@ void db_decode(const uint8_t bytes[DB_BYTES], struct db *ret_db)
     };
 }
 
+uint32_t meta_version(const uint8_t *page, size_t *ret_at)
+{
+    static const size_t places[] = {META_OFFSET, META_OFFSET + 8};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (load_u32(page + places[i]) != META_MAGIC)
+            continue;
+        if (ret_at)
+            *ret_at = places[i];
+        return load_u32(page + places[i] + 4);
+    }
+    return 0;
+}
+
 static bool plausible_page_size(uint32_t size)
 {
     return size >= PAGE_MIN_BYTES && size <= PAGE_MAX_BYTES && (size & (size - 1)) == 0;

@@ -65,6 +65,10 @@ struct node {
     uint64_t page; /* a branch's child, or the first overflow page */
 };
 
+/* The version of LMDB's format that the head of a meta page names, and at *ret_at (may be NULL) where the meta begins;
+ * 0: it is no meta of LMDB. A page of LMDB 1.0 has eight bytes more before it. */
+uint32_t meta_version(const uint8_t *page, size_t *ret_at);
+
 void db_decode(const uint8_t bytes[DB_BYTES], struct db *ret_db);
 
 /* Decodes and checks one meta page given its first META_OFFSET + META_BYTES bytes. slot is 0 or 1.

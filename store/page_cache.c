@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Files up to this are read with one call; of larger ones much is free pages and history, which no reader needs. */
 #define WHOLE_MAX_BYTES ((uint64_t)48 * 1024)
@@ -61,10 +62,13 @@ void page_cache_drop_claims(struct page_cache *pages)
 
 enum qs_status page_cache_renew_claims(struct page_cache *pages, int fd, struct qs_error *err)
 {
-    page_cache_drop_claims(pages);
+    size_t bytes = (size_t)(pages->page_count / 8 + 1);
     pages->claims = 0;
     pages->fd = fd;
-    pages->claimed = calloc(1, (size_t)(pages->page_count / 8 + 1));
+    if (pages->claimed)
+        memset(pages->claimed, 0, bytes);
+    else
+        pages->claimed = calloc(1, bytes);
     return pages->claimed ? QS_OK : error_memory(err);
 }
 
@@ -107,6 +111,44 @@ static uint8_t *slab_space(struct page_cache *pages, size_t bytes)
     return room;
 }
 
+/* One page of a tree that is a hole is all zeros, and refused for it; of a value's many pages only the first has a
+ * head. Memory for them is had only if the file truly has them. Where a file system knows of no holes, there are none.
+ */
+static enum qs_status check_solid(struct page_cache *pages, uint64_t number, size_t bytes, struct qs_error *err)
+{
+    struct stat st;
+    if (!pages->file_bytes) {
+        if (qs_os->fstat(pages->fd, &st))
+            return error_sys(err, QS_IO, errno, "the store cannot be examined");
+        pages->file_bytes = (uint64_t)st.st_size;
+        pages->sparse = (uint64_t)st.st_blocks * 512 < pages->file_bytes;
+    }
+    uint64_t at = number * pages->page_size;
+    if (pages->file_bytes < at + bytes)
+        return error_page(err, (int64_t)number, "page %llu runs beyond the end of the file",
+                          (unsigned long long)number);
+    off_t hole = pages->sparse ? lseek(pages->fd, (off_t)at, SEEK_HOLE) : -1;
+    if (hole >= 0 && (uint64_t)hole < at + bytes)
+        return error_page(err, (int64_t)number, "the pages from %llu on have a hole", (unsigned long long)number);
+    return QS_OK;
+}
+
+static enum qs_status check_deadline(struct page_cache *pages, uint64_t count, struct qs_error *err)
+{
+    enum { LOOKS = 1024 };
+    uint64_t before = pages->loaded;
+    pages->loaded += count;
+    if (!pages->deadline_ms || pages->loaded < PAGE_CACHE_UNHURRIED || before / LOOKS == pages->loaded / LOOKS ||
+        qs_os->monotonic_ms() < pages->deadline_ms)
+        return QS_OK;
+    (void)error_set(err, QS_BUSY, "%llu pages of the store were read in the time there was, and more are left",
+                    (unsigned long long)pages->loaded);
+    error_add_advice(err, "wait longer, with --wait SECONDS");
+    if (err)
+        err->sys_errno = ETIMEDOUT; /* what tells this from writers that were too fast */
+    return QS_BUSY;
+}
+
 enum qs_status page_cache_load(struct page_cache *pages, uint64_t number, uint64_t count, const uint8_t **ret_page,
                                struct qs_error *err)
 {
@@ -119,10 +161,11 @@ enum qs_status page_cache_load(struct page_cache *pages, uint64_t number, uint64
         return QS_OK;
     }
     size_t bytes = (size_t)count * pages->page_size;
-    struct stat st; /* a damaged page count must not make us reserve memory the file cannot fill */
-    if (count > 16 && (qs_os->fstat(pages->fd, &st) || (uint64_t)st.st_size < number * pages->page_size + bytes))
-        return error_page(err, (int64_t)number, "page %llu runs beyond the end of the file",
-                          (unsigned long long)number);
+    enum qs_status status = count > 1 ? check_solid(pages, number, bytes, err) : QS_OK;
+    if (!status)
+        status = check_deadline(pages, count, err);
+    if (status)
+        return status;
     uint8_t *room = slab_space(pages, bytes);
     if (!room)
         return error_memory(err);

@@ -2,7 +2,9 @@
 /*
  * Pages of one store file in private memory, read with pread; and the walk over one tree of them.
  *
- * The pages remembers which pages were claimed: a page that two trees or two places of one tree lead to is a fault.
+ * It remembers which pages were claimed: a page that two trees or two places of one tree lead to is a fault. What a
+ * file makes us do is bounded by what it truly holds: a page is loaded once, a value's pages only if none of them is a
+ * hole, and a walk of many pages ends with its deadline. docs/durability.md has the figures.
  */
 #ifndef STORE_PAGE_CACHE_H
 #define STORE_PAGE_CACHE_H
@@ -20,7 +22,15 @@ struct page_cache {
     uint64_t whole_count; /* pages in whole: numbers below it are there */
     struct page_cache_slab *slabs;
     uint64_t claims;
+    uint64_t loaded;      /* pages read one by one */
+    uint64_t deadline_ms; /* of a walk over more than PAGE_CACHE_UNHURRIED pages; 0: none */
+    uint64_t file_bytes;  /* 0: not known yet */
+    bool sparse;          /* the file has fewer blocks than its length takes */
 };
+
+#define PAGE_CACHE_GRACE_MS 500u /* so long after a caller's wait a walk over very many pages ends */
+/* So many pages are always read to their end, on however slow a machine: more than a store of common size has. */
+#define PAGE_CACHE_UNHURRIED 65536u
 
 /* Prepares for pages 0..last_page; reads a small file whole. Release always. Errors: QS_IO. */
 enum qs_status page_cache_init(struct page_cache *pages, int fd, uint32_t page_size, uint64_t last_page,
@@ -37,7 +47,8 @@ enum qs_status page_cache_claim(struct page_cache *pages, uint64_t number, uint6
                                 struct qs_error *err) QS_MUST_USE;
 
 /* Memory of count pages from number; lives as long as the pages. Does not claim.
- * Errors: QS_DAMAGED (beyond the store or the file's end), QS_IO. */
+ * Errors: QS_DAMAGED (beyond the store or the file's end; several, of which one is a hole), QS_BUSY (the deadline),
+ * QS_IO. */
 enum qs_status page_cache_load(struct page_cache *pages, uint64_t number, uint64_t count, const uint8_t **ret_page,
                                struct qs_error *err) QS_MUST_USE;
 
@@ -52,7 +63,8 @@ enum tree_flags {
 /* Called for every leaf entry in order; data is complete (overflow pages loaded). */
 typedef enum qs_status (*tree_visit)(void *context, const struct node *node, struct qs_error *err);
 
-/* Walks db's tree. The counts of pages and entries in db must hold. visit may be NULL. */
+/* Walks db's tree. The counts of pages and entries in db must hold: no page is loaded beyond them, and they must be
+ * such as the file can have. visit may be NULL. */
 enum qs_status tree_walk(struct page_cache *pages, const struct db *db, unsigned flags, tree_visit visit, void *context,
                          struct qs_error *err) QS_MUST_USE;
 

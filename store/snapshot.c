@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/os.h"
-#include "base/sized.h"
 #include "store/env.h"
 
 #include <errno.h>
@@ -15,13 +14,13 @@
 #define DAMAGE_WALKS   3u
 #define DAMAGE_SPAN_MS 200u
 #define RETRY_MOST_MS  100u
+#define LEAST_WALKS    3u /* before a deadline counts */
 
 /* ---- lifetime ---- */
 
 struct qs_snapshot *qs_snapshot_ref(struct qs_snapshot *snapshot)
 {
-    if (snapshot)
-        atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed);
     return snapshot;
 }
 
@@ -83,24 +82,35 @@ static bool same_fault(const struct patience *p, const struct qs_error *fault, c
            memcmp(p->metas, metas, METAS_BYTES) == 0;
 }
 
-/* Notes a fault; true when it is damage. metas are read again, apart from the walk: bytes that a fault came with. */
+/* Notes a fault; true when it is damage. metas are read again, apart from the walk: bytes that a fault came with. Where
+ * they cannot be read, nothing is known of them, and the fault counts as another one. */
 static bool is_damage(struct patience *p, int fd, const struct qs_error *fault)
 {
     uint8_t metas[METAS_BYTES] = {0};
     size_t half = METAS_BYTES / 2;
-    (void)os_pread_full(fd, metas, half, 0);
+    bool known = os_pread_full(fd, metas, half, 0) >= 0;
     uint32_t page_size = load_u32(metas + META_OFFSET + 24);
     if (page_size >= PAGE_MIN_BYTES && page_size <= PAGE_MAX_BYTES)
-        (void)os_pread_full(fd, metas + half, half, page_size);
-    if (!same_fault(p, fault, metas)) {
+        known = os_pread_full(fd, metas + half, half, page_size) >= 0 && known;
+    if (!known || !same_fault(p, fault, metas)) {
         p->equal_faults = 0;
         p->fault_since = qs_os->monotonic_ms();
         p->fault = *fault;
         memcpy(p->metas, metas, sizeof metas);
-        p->has_fault = true;
+        p->has_fault = known;
     }
     p->equal_faults++;
     return p->equal_faults >= DAMAGE_WALKS && qs_os->monotonic_ms() - p->fault_since >= DAMAGE_SPAN_MS;
+}
+
+/* A slow reader has its tries, too, and a fault that came twice with the same metas is tried until it is damage or
+ * gone. A walk that its deadline cut off is not begun again. */
+static bool is_over(const struct patience *p, enum qs_status status, const struct qs_error *fault)
+{
+    bool standing = status == QS_DAMAGED && p->equal_faults > 1;
+    if (fault->sys_errno == ETIMEDOUT)
+        return true;
+    return qs_os->monotonic_ms() >= p->deadline && p->walks >= LEAST_WALKS && !standing;
 }
 
 static enum qs_status out_of_patience(const struct patience *p, struct qs_error *err)
@@ -108,7 +118,7 @@ static enum qs_status out_of_patience(const struct patience *p, struct qs_error 
     enum qs_status status =
         error_set(err, QS_BUSY, "no complete generation in %u reads over %llu ms (the last: %s)", p->walks,
                   (unsigned long long)(qs_os->monotonic_ms() - p->start), p->fault.message);
-    error_add_advice(err, "try again, or wait longer");
+    error_add_advice(err, "try again, or wait longer with --wait SECONDS");
     return status;
 }
 
@@ -141,7 +151,7 @@ static enum qs_status judge(struct patience *p, int fd, enum qs_status status, b
     }
     if (status == QS_BUSY)
         p->fault = *fault;
-    if (qs_os->monotonic_ms() >= p->deadline)
+    if (is_over(p, status, fault))
         return out_of_patience(p, err);
     *again = true;
     if (status == QS_DAMAGED)
@@ -157,6 +167,7 @@ static enum qs_status read_loop(open_again open_file, const void *source, const 
 {
     struct patience p = {.start = qs_os->monotonic_ms()};
     p.deadline = p.start + (wait_ms ? wait_ms : QS_DEFAULT_READ_WAIT_MS);
+    const struct verified_read how = {SLOT_NEWER, flags, p.deadline + PAGE_CACHE_GRACE_MS, history, context};
     for (bool again = true; again;) {
         struct qs_error fault = {0};
         struct stat st;
@@ -168,7 +179,7 @@ static enum qs_status read_loop(open_again open_file, const void *source, const 
             restart(context);
         p.walks++;
         struct qs_snapshot *snapshot = NULL;
-        status = verified_read(fd, -1, flags, history, context, &snapshot, &fault);
+        status = verified_read(fd, &how, &snapshot, &fault);
         if (!status) {
             snapshot->device = st.st_dev;
             snapshot->inode = st.st_ino;
@@ -234,20 +245,16 @@ enum qs_status snapshot_read_file(int fd, const char *name, tree_visit history, 
 enum qs_status qs_store_open(enum qs_scope scope, const struct qs_store_options *options, struct qs_store **ret_store,
                              struct qs_error *err)
 {
-    struct qs_store_options own;
-    if (!ret_store)
-        return error_misuse(err, __func__);
-    enum qs_status status = SIZED_TAKE(options, own, wait_ms, err);
-    if (status)
-        return status;
-    AUTO_FREE struct qs_store *store = calloc(1, sizeof *store);
+    struct qs_store *store = calloc(1, sizeof *store);
     if (!store)
         return error_memory(err);
-    status = store_dir_init(scope, own.root, &store->dir, err);
-    if (status)
+    enum qs_status status = store_dir_init(scope, options ? options->root : NULL, &store->dir, err);
+    if (status) {
+        free(store);
         return status;
-    store->wait_ms = own.wait_ms ? own.wait_ms : QS_DEFAULT_READ_WAIT_MS;
-    *ret_store = STEAL(store);
+    }
+    store->wait_ms = options && options->wait_ms ? options->wait_ms : QS_DEFAULT_READ_WAIT_MS;
+    *ret_store = store;
     return QS_OK;
 }
 
@@ -264,23 +271,16 @@ void qs_store_close(struct qs_store *store)
 
 enum qs_scope qs_store_scope(const struct qs_store *store)
 {
-    return store ? store->dir.scope : QS_SCOPE_EFFECTIVE;
+    return store->dir.scope;
 }
 
 const char *qs_store_path(const struct qs_store *store)
 {
-    return store ? store->dir.path : NULL;
-}
-
-const char *qs_store_root(const struct qs_store *store)
-{
-    return store ? store->dir.root : NULL;
+    return store->dir.path;
 }
 
 enum qs_status qs_snapshot_take(struct qs_store *store, struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
-    if (!store || !ret_snapshot)
-        return error_misuse(err, __func__);
     return snapshot_read(&store->dir, store->wait_ms, 0, NULL, NULL, NULL, ret_snapshot, err);
 }
 
@@ -288,7 +288,7 @@ bool qs_snapshot_changed(const struct qs_snapshot *snapshot, struct qs_store *st
 {
     AUTO_FD int fd = -1;
     struct stat st;
-    if (!snapshot || !store || store_dir_open_to_read(&store->dir, &fd, &st, NULL))
+    if (store_dir_open_to_read(&store->dir, &fd, &st, NULL))
         return true;
     if (st.st_dev != snapshot->device || st.st_ino != snapshot->inode)
         return true;

@@ -38,7 +38,7 @@ struct qs_snapshot {
     dev_t device;
     ino_t inode;
     unsigned retries;
-    uint64_t free_pages;               /* listed in the free tree (writers and fsck) */
+    uint64_t used_pages, free_pages;   /* of the trees; listed in the free tree (writers and fsck) */
     struct leaves owned[AREA_COUNT];   /* likewise */
     _Atomic(struct key_index *) index; /* made when it pays; lookup.c */
     atomic_uint asked;                 /* lookups without it */
@@ -46,14 +46,23 @@ struct qs_snapshot {
 };
 
 enum snapshot_flags {
-    SNAPSHOT_WRITER = 1 << 0,  /* strict, the free tree and the history's pages too; keep claims and descriptor */
+    SNAPSHOT_WRITER = 1 << 0,  /* strict, the free tree and the history's pages too */
     SNAPSHOT_HISTORY = 1 << 1, /* history pages are read too and given to the visit */
 };
 
-/* One attempt on an open file, no retry: what one walk from the newer meta (or from the given slot) gives.
- * slot: -1 the newer one with all rules of a healthy store; 0 or 1 that meta alone (repair). */
-enum qs_status verified_read(int fd, int slot, unsigned flags, tree_visit history, void *context,
-                             struct qs_snapshot **ret_snapshot, struct qs_error *err) QS_MUST_USE;
+struct verified_read {
+    int slot; /* SLOT_NEWER: all rules of a healthy store; 0 or 1: that meta alone (repair) */
+    unsigned flags;
+    uint64_t deadline_ms; /* when a walk over very many pages ends with QS_BUSY; 0: never */
+    tree_visit history;
+    void *context;
+};
+#define SLOT_NEWER (-1)
+
+/* One attempt on an open file, no retry. Errors: QS_DAMAGED, QS_NEWER, QS_BUSY (writers moved on, or the deadline),
+ * QS_IO. Cost: each page at most once; memory for what the file truly holds, and 40 MiB at most. */
+enum qs_status verified_read(int fd, const struct verified_read *how, struct qs_snapshot **ret_snapshot,
+                             struct qs_error *err) QS_MUST_USE;
 
 /* The reader's loop over verified_read. Resets context by calling restart (may be NULL) before each walk. */
 enum qs_status snapshot_read(const struct store_dir *dir, unsigned wait_ms, unsigned flags, tree_visit history,

@@ -62,19 +62,40 @@ static enum qs_status check_order(const struct walk *w, const uint8_t *page, uin
     return QS_OK;
 }
 
+static enum qs_status counts_differ(const struct walk *w, struct qs_error *err)
+{
+    return error_page(err, w->db->root == PAGE_NONE ? -1 : (int64_t)w->db->root,
+                      "the tree at page %lld has other counts than recorded", (long long)w->db->root);
+}
+
+/* The most that one entry's value may take: a list of all pages in the free tree, a setting's text elsewhere. */
+static uint64_t value_most(const struct walk *w)
+{
+    return w->flags & TREE_FREE ? (w->pages->page_count + 1) * 8 : QS_VALUE_MAX_BYTES;
+}
+
 static enum qs_status load_overflow(struct walk *w, uint64_t number, uint32_t data_len, const uint8_t **ret_data,
                                     struct qs_error *err)
 {
     const uint8_t *page = NULL;
     uint32_t pages = 0;
     uint64_t need = ((uint64_t)data_len + PAGE_HEADER_BYTES + w->pages->page_size - 1) / w->pages->page_size;
-    enum qs_status status = page_cache_load(w->pages, number, need, &page, err);
+    if (data_len > value_most(w))
+        return error_page(err, (int64_t)number, "the value at page %llu has %u bytes, more than there may be",
+                          (unsigned long long)number, data_len);
+    if (need > w->db->overflow_pages - w->overflow_pages)
+        return counts_differ(w, err);
+    enum qs_status status = w->flags & TREE_CLAIM ? page_cache_claim(w->pages, number, need, err) : QS_OK;
+    if (!status)
+        status = page_cache_load(w->pages, number, need, &page, err);
     if (!status)
         status = overflow_check(page, w->pages->page_size, number, data_len, &pages, err);
-    if (!status && w->flags & TREE_CLAIM)
-        status = page_cache_claim(w->pages, number, pages, err);
+    if (!status && w->flags & TREE_CLAIM && pages > need)
+        status = page_cache_claim(w->pages, number + need, pages - need, err);
     if (status)
         return status;
+    if (pages > w->db->overflow_pages - w->overflow_pages)
+        return counts_differ(w, err);
     w->overflow_pages += pages;
     *ret_data = page + PAGE_HEADER_BYTES;
     return QS_OK;
@@ -83,7 +104,8 @@ static enum qs_status load_overflow(struct walk *w, uint64_t number, uint32_t da
 static enum qs_status visit_leaf(struct walk *w, const uint8_t *page, struct qs_error *err)
 {
     unsigned count = page_node_count(page);
-    w->leaf_pages++;
+    if (count > w->db->entries - w->entries)
+        return counts_differ(w, err);
     w->entries += count;
     for (unsigned i = 0; i < count; i++) {
         struct node node;
@@ -119,10 +141,10 @@ static enum qs_status walk_level(struct walk *w, uint64_t number, unsigned depth
 {
     const uint8_t *page = NULL;
     bool leaf = depth == 1;
-    if (leaf && w->flags & TREE_KEYS_ONLY) {
-        w->leaf_pages++;
+    if (leaf ? w->leaf_pages++ == w->db->leaf_pages : w->branch_pages++ == w->db->branch_pages)
+        return counts_differ(w, err);
+    if (leaf && w->flags & TREE_KEYS_ONLY)
         return w->flags & TREE_CLAIM ? page_cache_claim(w->pages, number, 1, err) : QS_OK;
-    }
     enum qs_status status = get_page(w, number, leaf ? PAGE_LEAF : PAGE_BRANCH, &page, err);
     if (!status && w->flags & TREE_STRICT)
         status = check_order(w, page, number, leaf, span, err);
@@ -131,7 +153,6 @@ static enum qs_status walk_level(struct walk *w, uint64_t number, unsigned depth
     unsigned count = page_node_count(page);
     if (count < 2 && !(w->flags & TREE_FREE))
         return error_page(err, (int64_t)number, "branch page %llu has one child", (unsigned long long)number);
-    w->branch_pages++;
     for (unsigned i = 0; i < count && !status; i++) {
         struct node node;
         page_node(page, i, false, &node);
@@ -141,13 +162,18 @@ static enum qs_status walk_level(struct walk *w, uint64_t number, unsigned depth
     return status;
 }
 
-static enum qs_status check_shape(const struct db *db, struct qs_error *err)
+static enum qs_status check_shape(const struct page_cache *pages, const struct db *db, struct qs_error *err)
 {
+    uint64_t most = pages->page_count;
     bool empty = db->root == PAGE_NONE;
     if (empty != (db->depth == 0) || db->depth > DB_MAX_DEPTH ||
         (empty && (db->entries || db->leaf_pages || db->branch_pages || db->overflow_pages)))
         return error_page(err, -1, "a tree of depth %u with root %lld and %llu entries cannot be", db->depth,
                           (long long)db->root, (unsigned long long)db->entries);
+    if (db->branch_pages >= most || db->leaf_pages >= most || db->overflow_pages >= most ||
+        db->branch_pages + db->leaf_pages + db->overflow_pages >= most)
+        return error_page(err, (int64_t)db->root, "a tree has more pages than the store's %llu",
+                          (unsigned long long)most);
     return QS_OK;
 }
 
@@ -155,7 +181,7 @@ enum qs_status tree_walk(struct page_cache *pages, const struct db *db, unsigned
                          struct qs_error *err)
 {
     struct walk w = {.pages = pages, .db = db, .flags = flags, .visit = visit, .context = context};
-    enum qs_status status = check_shape(db, err);
+    enum qs_status status = check_shape(pages, db, err);
     if (!status && db->depth)
         status = walk_level(&w, db->root, db->depth, &(struct span){0}, err);
     if (status)
@@ -165,17 +191,14 @@ enum qs_status tree_walk(struct page_cache *pages, const struct db *db, unsigned
         counts_hold = counts_hold && db->overflow_pages == 0;
     else
         counts_hold = counts_hold && w.overflow_pages == db->overflow_pages && w.entries == db->entries;
-    if (!counts_hold)
-        return error_page(err, db->root == PAGE_NONE ? -1 : (int64_t)db->root,
-                          "the tree at page %lld has other counts than recorded", (long long)db->root);
-    return QS_OK;
+    return counts_hold ? QS_OK : counts_differ(&w, err);
 }
 
 enum qs_status tree_check_last(struct page_cache *pages, const struct db *db, tree_visit visit, void *context,
                                struct qs_error *err)
 {
     struct walk w = {.pages = pages, .db = db, .flags = TREE_STRICT};
-    enum qs_status status = check_shape(db, err);
+    enum qs_status status = check_shape(pages, db, err);
     struct span span = {0};
     uint64_t number = db->root;
     for (unsigned depth = db->depth; !status && depth > 0; depth--) {

@@ -10,28 +10,48 @@
 
 const char *const store_db_names[DB_COUNT] = {"history", "locks", "meta", "settings", "targets"};
 
+enum { HEAD = META_OFFSET + META_BYTES };
+
+/* A file of a later LMDB is no damaged one. A flipped bit in one meta's version is: hence a version that LMDB has had,
+ * or one that both metas name. */
+static enum qs_status check_lmdb_version(const uint8_t metas[METAS_BYTES], struct qs_error *err)
+{
+    static const uint32_t had[] = {2, 999}; /* LMDB 1.0, and as it was before that */
+    uint32_t a = meta_version(metas, NULL);
+    uint32_t b = meta_version(metas + HEAD, NULL);
+    uint32_t newer = a == b && a > META_VERSION && a <= had[1] ? a : 0;
+    for (size_t i = 0; i < sizeof had / sizeof had[0]; i++)
+        newer = a == had[i] || b == had[i] ? had[i] : newer;
+    return newer ? error_newer(err, "the file is of LMDB format %u; this program reads format %u", newer, META_VERSION)
+                 : QS_OK;
+}
+
 /* Reads the used bytes of both meta pages. The page size, which places the second one, comes from the first. */
 static enum qs_status read_metas(int fd, uint8_t out[METAS_BYTES], struct qs_error *err)
 {
-    enum { HEAD = META_OFFSET + META_BYTES, GUESS = 4096 };
+    enum { GUESS = 4096 };
     uint8_t both[GUESS + HEAD];
+    size_t at = META_OFFSET;
     ssize_t got = os_pread_full(fd, both, sizeof both, 0);
     if (got < 0)
         return error_sys(err, QS_IO, errno, "the meta pages cannot be read");
     if (got < HEAD)
         return error_page(err, 0, "the file ends within the first meta page, after %zd bytes", got);
+    memset(out, 0, METAS_BYTES);
     memcpy(out, both, HEAD);
-    uint32_t page_size = load_u32(both + META_OFFSET + 24);
-    if (page_size == GUESS && got == (ssize_t)sizeof both) {
+    (void)meta_version(both, &at);
+    uint32_t page_size = load_u32(both + at + 24);
+    bool sound_size = page_size >= PAGE_MIN_BYTES && page_size <= PAGE_MAX_BYTES;
+    if (page_size == GUESS && got == (ssize_t)sizeof both)
         memcpy(out + HEAD, both + GUESS, HEAD);
-        return QS_OK;
-    }
-    if (page_size < PAGE_MIN_BYTES || page_size > PAGE_MAX_BYTES)
-        return error_page(err, 0, "meta page 0 names a page size of %u bytes", page_size);
-    got = os_pread_full(fd, out + HEAD, HEAD, page_size);
-    if (got < 0)
+    else if (sound_size && (got = os_pread_full(fd, out + HEAD, HEAD, page_size)) < 0)
         return error_sys(err, QS_IO, errno, "the meta pages cannot be read");
-    return got == HEAD ? QS_OK : error_page(err, 1, "the file ends within the second meta page");
+    enum qs_status status = check_lmdb_version(out, err);
+    if (!status && !sound_size)
+        status = error_page(err, 0, "meta page 0 names a page size of %u bytes", page_size);
+    if (!status && got < HEAD)
+        status = error_page(err, 1, "the file ends within the second meta page");
+    return status;
 }
 
 /* Both metas decoded; a healthy pair has ids N and N-1, each in the slot of its parity. */
@@ -54,9 +74,13 @@ static enum qs_status decode_pair(const uint8_t metas[METAS_BYTES], struct meta 
 
 /* ---- the main tree: names of databases ---- */
 
+#define NAMES_MOST 64u /* a later version may have more than five */
+#define NAMES_OURS ((1u << DB_COUNT) - 1)
+
 struct names {
     struct db *dbs;
     unsigned seen;
+    bool others;
 };
 
 static enum qs_status take_name(void *context, const struct node *node, struct qs_error *err)
@@ -74,17 +98,18 @@ static enum qs_status take_name(void *context, const struct node *node, struct q
         names->seen |= 1u << i;
         return QS_OK;
     }
-    return error_page(err, -1, "there is a database of an unknown name");
+    names->others = true;
+    return QS_OK;
 }
 
-static enum qs_status walk_main(struct page_cache *pages, const struct meta *meta, unsigned flags,
-                                struct db dbs[DB_COUNT], struct qs_error *err)
+static enum qs_status check_names(const struct names *names, unsigned wanted, const struct meta *meta,
+                                  struct qs_error *err)
 {
-    struct names names = {.dbs = dbs};
-    enum qs_status status = tree_walk(pages, &meta->main, flags, take_name, &names, err);
-    if (!status && names.seen != (1u << DB_COUNT) - 1)
-        status = error_page(err, (int64_t)meta->main.root, "a database is missing (seen: %#x)", names.seen);
-    return status;
+    if ((names->seen & wanted) != wanted)
+        return error_page(err, (int64_t)meta->main.root, "a database is missing (seen: %#x)", names->seen);
+    if (names->others && wanted == NAMES_OURS)
+        return error_page(err, -1, "there is a database of an unknown name");
+    return QS_OK;
 }
 
 /* ---- the meta record ---- */
@@ -97,13 +122,25 @@ static enum qs_status take_record(void *context, const struct node *node, struct
     return meta_record_decode(node->data, node->data_len, context, err);
 }
 
-static enum qs_status walk_record(struct page_cache *pages, const struct db *db, const struct meta *meta,
-                                  unsigned flags, struct meta_record *ret_record, struct qs_error *err)
+/* The names and the record, under the same rules for either meta. The record is looked at before the names are judged:
+ * it is where a later version says that it is one. */
+static enum qs_status walk_record(struct page_cache *pages, const struct meta *meta, unsigned flags,
+                                  struct db dbs[DB_COUNT], struct meta_record *ret_record, struct qs_error *err)
 {
     struct meta_record record = {0};
-    if (db->entries != 1)
-        return error_page(err, -1, "the meta database has %llu entries", (unsigned long long)db->entries);
-    enum qs_status status = tree_walk(pages, db, flags, take_record, &record, err);
+    struct names names = {.dbs = dbs};
+    if (meta->main.entries > NAMES_MOST)
+        return error_page(err, (int64_t)meta->main.root, "there are %llu databases",
+                          (unsigned long long)meta->main.entries);
+    enum qs_status status = tree_walk(pages, &meta->main, flags | TREE_CLAIM, take_name, &names, err);
+    if (!status)
+        status = check_names(&names, 1u << DB_META, meta, err);
+    if (!status && dbs[DB_META].entries != 1)
+        status = error_page(err, -1, "the meta database has %llu entries", (unsigned long long)dbs[DB_META].entries);
+    if (!status)
+        status = tree_walk(pages, &dbs[DB_META], flags | TREE_CLAIM, take_record, &record, err);
+    if (!status)
+        status = check_names(&names, NAMES_OURS, meta, err);
     if (status)
         return status;
     if (record.txn_id != meta->txn_id)
@@ -115,36 +152,46 @@ static enum qs_status walk_record(struct page_cache *pages, const struct db *db,
 
 /* ---- settings, locks, targets ---- */
 
+/* The most entries of each area: what is reserved for them is bounded, whatever a record says. */
+static const uint64_t area_most[AREA_COUNT] = {QS_SETTINGS_MAX_ENTRIES, QS_LOCKS_MAX_ENTRIES, QS_TARGETS_MAX_ENTRIES};
+
 struct area_fill {
     struct entry_list *list;
-    uint64_t room; /* the walk notices a wrong count only at its end */
+    size_t space;
+    uint64_t expected;
 };
 
 static enum qs_status take_entry(void *context, const struct node *node, struct qs_error *err)
 {
     struct area_fill *fill = context;
+    struct entry_list *list = fill->list;
     if (node->flags & NODE_SUBDATA)
         return error_page(err, -1, "an entry is marked as a database");
-    if (fill->list->count == fill->room)
-        return error_page(err, -1, "a database has more entries than recorded");
-    fill->list->items[fill->list->count++] = (struct leaf){{node->key, node->key_len}, {node->data, node->data_len}};
+    if (node->data_len > QS_VALUE_MAX_BYTES)
+        return error_page(err, -1, "an entry has a value of %u bytes", node->data_len);
+    if (list->count == fill->space) {
+        size_t space = fill->space ? 2 * fill->space : 1024;
+        space = space < fill->expected ? space : (size_t)fill->expected;
+        struct leaf *items = realloc(list->items, space * sizeof *items);
+        if (!items)
+            return error_memory(err);
+        list->items = items;
+        fill->space = space;
+    }
+    list->items[list->count++] = (struct leaf){{node->key, node->key_len}, {node->data, node->data_len}};
     return QS_OK;
 }
 
-static enum qs_status walk_area(struct page_cache *pages, const struct db *db, uint64_t expected, unsigned flags,
-                                struct entry_list *list, struct qs_error *err)
+static enum qs_status walk_area(struct page_cache *pages, const struct db *db, enum store_area area, uint64_t expected,
+                                unsigned flags, struct entry_list *list, struct qs_error *err)
 {
-    /* Ten bytes are the least that an entry takes: a damaged count must not make us reserve memory for it. */
-    uint64_t most = pages->page_count * (pages->page_size / (NODE_HEADER_BYTES + 2));
-    if (db->entries != expected || expected > most)
+    struct area_fill fill = {.list = list, .expected = expected};
+    if (db->entries != expected)
         return error_page(err, -1, "a database has %llu entries where its record says %llu",
                           (unsigned long long)db->entries, (unsigned long long)expected);
-    if (!expected)
-        return tree_walk(pages, db, flags, NULL, NULL, err);
-    list->items = malloc((size_t)expected * sizeof *list->items);
-    if (!list->items)
-        return error_set(err, QS_IO, "no memory for %llu entries", (unsigned long long)expected);
-    struct area_fill fill = {list, expected};
+    if (expected > area_most[area])
+        return error_page(err, -1, "a database has %llu entries; the most is %llu", (unsigned long long)expected,
+                          (unsigned long long)area_most[area]);
     return tree_walk(pages, db, flags, take_entry, &fill, err);
 }
 
@@ -190,34 +237,30 @@ static enum qs_status walk_free(struct qs_snapshot *s, struct qs_error *err)
 
 /* ---- all of it ---- */
 
-static enum qs_status walk_history(struct qs_snapshot *s, unsigned flags, tree_visit history, void *context,
-                                   struct qs_error *err)
+static enum qs_status walk_history(struct qs_snapshot *s, const struct verified_read *how, struct qs_error *err)
 {
     const struct db *db = &s->dbs[DB_HISTORY];
-    if (flags & SNAPSHOT_HISTORY)
-        return tree_walk(&s->pages, db, TREE_STRICT | TREE_CLAIM, history, context, err);
-    if (!(flags & SNAPSHOT_WRITER))
+    if (how->flags & SNAPSHOT_HISTORY)
+        return tree_walk(&s->pages, db, TREE_STRICT | TREE_CLAIM, how->history, how->context, err);
+    if (!(how->flags & SNAPSHOT_WRITER))
         return QS_OK;
     /* History records never use overflow pages, so the branch pages name every page there is: the cost is a page in
      * some hundred, and no free list can hand a live one out. */
     enum qs_status status = tree_walk(&s->pages, db, TREE_STRICT | TREE_CLAIM | TREE_KEYS_ONLY, NULL, NULL, err);
-    return status ? status : tree_check_last(&s->pages, db, history, context, err);
+    return status ? status : tree_check_last(&s->pages, db, how->history, how->context, err);
 }
 
-static enum qs_status walk_all(struct qs_snapshot *s, unsigned flags, tree_visit history, void *context,
-                               struct qs_error *err)
+static enum qs_status walk_all(struct qs_snapshot *s, const struct verified_read *how, struct qs_error *err)
 {
     static const enum store_db area_dbs[AREA_COUNT] = {DB_SETTINGS, DB_LOCKS, DB_TARGETS};
-    unsigned tree = TREE_CLAIM | (flags & SNAPSHOT_WRITER ? TREE_STRICT : 0);
-    enum qs_status status = walk_main(&s->pages, &s->meta, tree, s->dbs, err);
-    if (!status)
-        status = walk_record(&s->pages, &s->dbs[DB_META], &s->meta, tree, &s->record, err);
-    for (int i = 0; i < AREA_COUNT && !status; i++)
-        status = walk_area(&s->pages, &s->dbs[area_dbs[i]], s->record.counts[i], tree, &s->areas[i], err);
+    unsigned tree = TREE_CLAIM | (how->flags & SNAPSHOT_WRITER ? TREE_STRICT : 0);
+    enum qs_status status = walk_record(&s->pages, &s->meta, tree, s->dbs, &s->record, err);
+    for (enum store_area i = 0; i < AREA_COUNT && !status; i++)
+        status = walk_area(&s->pages, &s->dbs[area_dbs[i]], i, s->record.counts[i], tree, &s->areas[i], err);
     if (status)
         return status;
     uint8_t content[QS_DIGEST_BYTES];
-    if (flags & SNAPSHOT_WRITER)
+    if (how->flags & SNAPSHOT_WRITER)
         s->marks = malloc(sizeof *s->marks);
     if (s->marks)
         content_digest_marked(s->areas, s->marks, content);
@@ -225,9 +268,10 @@ static enum qs_status walk_all(struct qs_snapshot *s, unsigned flags, tree_visit
         content_digest(s->areas, content);
     if (memcmp(content, s->record.content, sizeof content) != 0)
         return error_page(err, -1, "the content does not match its digest");
-    status = walk_history(s, flags, history, context, err);
-    if (!status && flags & SNAPSHOT_WRITER)
+    status = walk_history(s, how, err);
+    if (!status && how->flags & SNAPSHOT_WRITER)
         status = walk_free(s, err);
+    s->used_pages = s->pages.claims - s->free_pages;
     return status;
 }
 
@@ -238,28 +282,25 @@ static enum qs_status check_older(int fd, const struct meta *older, struct page_
 {
     struct db dbs[DB_COUNT];
     struct meta_record record;
-    struct page_cache own = {.fd = -1};
+    AUTO(page_cache_release) struct page_cache own = {.fd = -1};
     struct page_cache *pages = newer_pages;
     enum qs_status status = QS_OK;
-    if (older->last_page >= newer_pages->page_count) {
+    if (older->last_page < newer_pages->page_count) {
+        status = page_cache_renew_claims(newer_pages, fd, err);
+    } else {
         status = page_cache_init(&own, fd, older->page_size, older->last_page, err);
         pages = &own;
     }
-    if (!status)
-        status = walk_main(pages, older, 0, dbs, err);
-    if (!status)
-        status = walk_record(pages, &dbs[DB_META], older, 0, &record, err);
-    page_cache_release(&own);
-    return status;
+    return status ? status : walk_record(pages, older, 0, dbs, &record, err);
 }
 
-static enum qs_status still_current(int fd, const struct qs_snapshot *s, const struct meta *older, struct qs_error *err)
+static enum qs_status still_current(int fd, struct qs_snapshot *s, const struct meta *older, struct qs_error *err)
 {
     uint8_t again[METAS_BYTES];
     struct meta pair[2];
     enum qs_status status = read_metas(fd, again, err);
     if (!status && memcmp(again, s->metas, sizeof again) == 0)
-        return check_older(fd, older, (struct page_cache *)&s->pages, err);
+        return check_older(fd, older, &s->pages, err);
     if (!status)
         status = decode_pair(again, pair, err);
     if (status)
@@ -288,8 +329,8 @@ static enum qs_status choose_meta(int fd, int slot, struct qs_snapshot *s, struc
     return QS_OK;
 }
 
-enum qs_status verified_read(int fd, int slot, unsigned flags, tree_visit history, void *context,
-                             struct qs_snapshot **ret_snapshot, struct qs_error *err)
+enum qs_status verified_read(int fd, const struct verified_read *how, struct qs_snapshot **ret_snapshot,
+                             struct qs_error *err)
 {
     AUTO(snapshot_release) struct qs_snapshot *s = calloc(1, sizeof *s);
     struct meta older = {0};
@@ -297,17 +338,17 @@ enum qs_status verified_read(int fd, int slot, unsigned flags, tree_visit histor
         return error_memory(err);
     atomic_init(&s->references, 1);
     s->pages.fd = -1;
-    enum qs_status status = choose_meta(fd, slot, s, &older, err);
+    enum qs_status status = choose_meta(fd, how->slot, s, &older, err);
     if (!status)
         status = page_cache_init(&s->pages, fd, s->meta.page_size, s->meta.last_page, err);
+    s->pages.deadline_ms = how->deadline_ms;
     if (!status)
-        status = walk_all(s, flags, history, context, err);
-    if (!status && slot < 0)
+        status = walk_all(s, how, err);
+    if (!status && how->slot == SLOT_NEWER)
         status = still_current(fd, s, &older, err);
     if (status)
         return status;
-    if (!(flags & SNAPSHOT_WRITER))
-        page_cache_drop_claims(&s->pages);
+    page_cache_drop_claims(&s->pages);
     s->pages.fd = -1;
     *ret_snapshot = STEAL(s);
     return QS_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates, and the walk over the words before the one to complete. */
+/* Candidates. */
 #include "terminal/completion.h"
 
 #include <string.h>
@@ -16,17 +16,17 @@ void completion_offer(const struct completion *to, const char *candidate, const 
     buf_add_char(to->out, '\n');
 }
 
-void completion_offer_choices(const struct completion *to, const char *choices)
+static void offer_choices(const struct completion *to, const char *choices, size_t size)
 {
     char choice[64];
-    for (const char *at = choices; *at;) {
-        size_t len = strcspn(at, "|");
+    for (const char *at = choices, *end = choices + size; at < end;) {
+        size_t len = strcspn(at, "| ");
         if (len < sizeof choice) {
             memcpy(choice, at, len);
             choice[len] = '\0';
             completion_offer(to, choice, NULL);
         }
-        at += len + (at[len] == '|');
+        at += len + 1;
     }
 }
 
@@ -45,16 +45,25 @@ void completion_offer_programs(const struct completion *to)
     buf_printf(to->out, ":commands\t%zu\n", to->lead);
 }
 
-static void offer_argument(const struct completion *to, const char *argument)
+void completion_offer_named(const struct completion *to, const char *name, size_t len)
 {
-    if (strcmp(argument, "FILE") == 0)
-        completion_offer_files(to);
-    else if (strcmp(argument, "DIR") == 0)
-        completion_offer_dirs(to);
-    else if (strcmp(argument, "PROGRAM") == 0)
-        completion_offer_programs(to);
-    else if (argument[0] >= 'a' && argument[0] <= 'z')
-        completion_offer_choices(to, argument);
+    static const struct {
+        const char *name;
+        void (*offer)(const struct completion *to);
+    } kinds[] = {{"FILE", completion_offer_files},
+                 {"DIR", completion_offer_dirs},
+                 {"PROGRAM", completion_offer_programs},
+                 {"ARGUMENT", completion_offer_files}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strlen(kinds[i].name) == len && strncmp(name, kinds[i].name, len) == 0)
+            kinds[i].offer(to);
+    if (name[0] >= 'a' && name[0] <= 'z')
+        offer_choices(to, name, len);
+}
+
+void completion_offer_choices(const struct completion *to, const char *choices)
+{
+    offer_choices(to, choices, strlen(choices));
 }
 
 static const struct completion_option *find(const struct completion_option *options, size_t count, const char *word)
@@ -102,6 +111,6 @@ struct completion_line completion_walk(struct buf *out, const struct completion_
         offer_options(&to, options, count);
     }
     if (pending && pending->argument)
-        offer_argument(&to, pending->argument);
+        completion_offer_named(&to, pending->argument, strlen(pending->argument));
     return line;
 }

@@ -29,10 +29,14 @@ struct completion {
 
 /* Appends a candidate if the word's rest begins it. description may be NULL; its first line is shown. */
 void completion_offer(const struct completion *to, const char *candidate, const char *description);
-void completion_offer_choices(const struct completion *to, const char *choices); /* "a|b|c" */
 void completion_offer_files(const struct completion *to);
 void completion_offer_dirs(const struct completion *to);
 void completion_offer_programs(const struct completion *to);
+/* By what a value or an operand is called: FILE (and ARGUMENT, of a program), DIR, PROGRAM, or in small letters "a|b|c"
+ * for one of these. Other names offer nothing. */
+void completion_offer_named(const struct completion *to, const char *name, size_t len);
+
+void completion_offer_choices(const struct completion *to, const char *choices); /* "a|b|c" */
 
 /* An option whose argument tells by its name what fits: FILE, DIR, PROGRAM, or in small letters "a|b|c" for one of
  * these. NULL: takes none. */

@@ -76,7 +76,7 @@ bool findings_join(struct findings *findings, const char *json, size_t len)
     enum finding_result result;
     json_t *check;
     size_t i;
-    if (value_decode(json, len, &report, NULL) != QS_OK)
+    if (value_decode(json, len, &report, NULL))
         return false;
     json_t *checks = json_object_get(report, "checks");
     if (!json_is_array(checks) || json_array_size(checks) == 0)

@@ -24,6 +24,7 @@ struct qs_txn {
     struct qs_snapshot *base;
     struct overlay areas[AREA_COUNT];
     uint32_t flags;
+    bool note;       /* a record is made though nothing changes */
     bool fleet;      /* qfleet's: may change what a fleet owns, and the key fleet */
     unsigned action; /* enum history_action */
     struct qs_change *changes;

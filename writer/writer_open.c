@@ -69,6 +69,7 @@ static enum qs_status lock_present(const struct store_dir *dir, unsigned wait_ms
 enum qs_status writer_open(const struct store_dir *dir, unsigned wait_ms, struct writer *writer, struct qs_error *err)
 {
     uint64_t deadline = qs_os->monotonic_ms() + wait_ms;
+    writer->deadline_ms = deadline + PAGE_CACHE_GRACE_MS;
     unsigned left_ms = wait_ms;
     enum qs_status status = QS_OK;
     for (unsigned moves = 0; !status && writer->lock.fd < 0; moves++) {
@@ -89,7 +90,11 @@ enum qs_status writer_read(const struct store_dir *dir, struct writer *writer, s
     struct qs_snapshot *base = NULL;
     enum qs_status status = store_dir_open_data(dir, writer->dir_fd, true, &writer->data_fd, &st, err);
     if (!status)
-        status = verified_read(writer->data_fd, -1, SNAPSHOT_WRITER, NULL, NULL, &base, err);
+        status = verified_read(writer->data_fd,
+                               &(struct verified_read){.slot = SLOT_NEWER,
+                                                       .flags = SNAPSHOT_WRITER,
+                                                       .deadline_ms = writer->deadline_ms},
+                               &base, err);
     if (!status && base->record.scope != dir->scope) {
         status = error_page(err, -1, "the store says it is of scope %s, but stands in the place of %s",
                             qs_scope_name(base->record.scope), qs_scope_name(dir->scope));

@@ -10,6 +10,7 @@
 struct writer {
     struct writer_lock lock;
     int dir_fd, data_fd;
+    uint64_t deadline_ms; /* of reading very large ones */
 };
 #define WRITER_NONE ((struct writer){.lock = {.fd = -1}, .dir_fd = -1, .data_fd = -1})
 

@@ -7,12 +7,12 @@ export * from "./schema";
 export type Scope = "defaults" | "user" | "system";
 export type Layer = Scope | "workspace";
 
-/** 1 not found, 2 usage, 3 invalid, 4 no policy, 5 absent, 6 damaged, 7 untrusted, 8 conflict, 9 busy, 10 input/output:
- * the exit statuses of the programs. */
-export type Status = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10;
+/** 1 not found, 2 usage, 3 invalid, 4 no policy, 5 absent, 6 damaged, 7 untrusted, 8 conflict, 9 busy, 10 input/output,
+ * 12 stale, 13 made by a newer version: the exit statuses of the programs. */
+export type Status = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12 | 13;
 export type Code =
   | "QS_NOT_FOUND" | "QS_USAGE" | "QS_INVALID" | "QS_NO_POLICY" | "QS_ABSENT" | "QS_DAMAGED" | "QS_UNTRUSTED"
-  | "QS_CONFLICT" | "QS_BUSY" | "QS_IO" | "QS_STALE";
+  | "QS_CONFLICT" | "QS_BUSY" | "QS_IO" | "QS_STALE" | "QS_NEWER";
 
 /** What the library refuses, and why. Every one of them means: do not go on. */
 export class QsError extends Error {

@@ -8,14 +8,12 @@
 
 static enum qs_status parse_file(struct cli *cli, const char *file, struct doc **ret_doc, struct qs_error *err)
 {
-    enum qs_text_format format;
-    char *text AUTO_FREE = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
     const char *name = strcmp(file, "-") == 0 ? "standard input" : file;
-    enum qs_status status = options_format(cli, &format, err);
-    if (status == QS_OK)
-        status = input_read(file, QS_DOCUMENT_MAX_BYTES, &text, &len, err);
-    if (status != QS_OK)
+    enum qs_text_format format = cli_format(cli);
+    enum qs_status status = input_read(file, QS_DOCUMENT_MAX_BYTES, &text, &len, err);
+    if (status)
         return status;
     enum doc_format as = format == QS_FORMAT_YAML   ? DOC_YAML
                          : format == QS_FORMAT_JSON ? DOC_JSON
@@ -25,27 +23,27 @@ static enum qs_status parse_file(struct cli *cli, const char *file, struct doc *
 
 void warn_notes(const struct cli *cli, const struct leaf *items, size_t count, unsigned flags)
 {
-    struct schema_notes notes AUTO(schema_notes_release) = {0};
-    if (schema_collect_notes(items, count, flags, &notes, NULL) != QS_OK)
+    AUTO(schema_notes_release) struct schema_notes notes = {0};
+    if (schema_collect_notes(items, count, flags, &notes, NULL))
         return;
     for (size_t i = 0; i < notes.count; i++)
-        warn(cli, NULL, "%s", notes.items[i]);
+        voice_note(&cli->line, NULL, "%s", notes.items[i]);
 }
 
 enum qs_status cmd_check(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct doc *doc AUTO(doc_release) = NULL;
-    struct leaves leaves AUTO(leaves_release) = {0};
+    AUTO(doc_release) struct doc *doc = NULL;
+    AUTO(leaves_release) struct leaves leaves = {0};
     (void)count;
     enum qs_status status = parse_file(cli, operands[0], &doc, err);
-    if (status == QS_OK)
+    if (!status)
         status = flatten_value(doc_root(doc), NULL, doc, &leaves, err);
-    if (status == QS_OK)
+    if (!status)
         status = schema_check_document(doc_root(doc), doc, 0, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     warn_notes(cli, leaves.items, leaves.count, 0);
-    if (!cli->json) {
+    if (!cli->line.json) {
         buf_printf(&cli->out, "%s: ok, %zu settings\n", operands[0], leaves.count);
         return QS_OK;
     }

@@ -9,14 +9,14 @@ enum qs_status cmd_doctor(struct cli *cli, int count, char **operands, struct qs
         doctor_look *look;
     } looks[] = {{"store.system", doctor_system}, {"store.user", doctor_user}, {"store.defaults", doctor_defaults},
                  {"policy", doctor_policy},       {"published", doctor_files}, {"qsandbox", doctor_sandbox}};
-    struct findings findings AUTO(findings_release) = {0};
+    AUTO(findings_release) struct findings findings = {0};
     (void)count;
     (void)operands;
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
         doctor_apart(cli, looks[i].name, looks[i].look, &findings);
     if (findings.failed)
         return error_memory(err);
-    if (cli->json)
+    if (cli->line.json)
         out_json(cli, findings_json(&findings));
     else
         findings_text(&findings, &cli->out);

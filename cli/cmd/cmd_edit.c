@@ -49,18 +49,18 @@ static void editing_release(struct editing *editing)
 
 static enum qs_status first_text(struct cli *cli, struct editing *editing, struct qs_error *err)
 {
-    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
-    json_t *document AUTO(value_release) = NULL;
-    char *text AUTO_FREE = NULL;
+    AUTO_SNAPSHOT struct qs_snapshot *snapshot = NULL;
+    AUTO(value_release) json_t *document = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
     enum qs_status status = qs_snapshot_take(editing->store, &snapshot, err);
     if (status == QS_ABSENT)
         error_add_advice(err, "create it with `qsettings --%s init`", qs_scope_name(qs_store_scope(editing->store)));
-    if (status == QS_OK)
+    if (!status)
         status = qs_snapshot_json(snapshot, NULL, &text, &len, err);
-    if (status == QS_OK)
+    if (!status)
         status = value_decode(text, len, &document, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     editing->base = qs_snapshot_generation(snapshot);
     buf_printf(&editing->first,
@@ -69,7 +69,7 @@ static enum qs_status first_text(struct cli *cli, struct editing *editing, struc
                qs_scope_name(qs_store_scope(editing->store)), (unsigned long long)editing->base);
     (void)cli;
     status = value_encode_yaml(document, &editing->first, err);
-    if (status == QS_OK && editing->first.failed)
+    if (!status && editing->first.failed)
         status = error_memory(err);
     return status;
 }
@@ -92,7 +92,7 @@ static enum qs_status make_file(struct editing *editing, struct qs_error *err)
         error_memory(err);
         return QS_IO; /* said plainly, for the analyzer */
     }
-    int fd AUTO_FD = open(editing->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    AUTO_FD int fd = open(editing->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 || os_write_full(fd, editing->first.data, editing->first.len) != 0)
         return error_sys(err, QS_IO, errno, "cannot write %s", editing->file);
     return QS_OK;
@@ -113,7 +113,7 @@ static enum qs_status run_editor(const struct editing *editing, struct qs_error 
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, old_int, old_quit;
     const char *editor = editor_command();
-    char *line AUTO_FREE = NULL;
+    AUTO_FREE char *line = NULL;
     int state = 0;
     if (asprintf(&line, "%s \"$1\"", editor) < 0) {
         line = NULL;
@@ -158,9 +158,9 @@ static bool is_blank(const char *text)
 
 static void report_unchanged(struct cli *cli, const struct editing *editing)
 {
-    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
-    struct qs_commit_info info = {.size = sizeof info, .generation = editing->base};
-    if (qs_snapshot_take(editing->store, &snapshot, NULL) == QS_OK) {
+    AUTO_SNAPSHOT struct qs_snapshot *snapshot = NULL;
+    struct qs_commit_info info = {.generation = editing->base};
+    if (!qs_snapshot_take(editing->store, &snapshot, NULL)) {
         info.generation = qs_snapshot_generation(snapshot);
         memcpy(info.digest, qs_snapshot_digest(snapshot), sizeof info.digest);
     }
@@ -187,9 +187,9 @@ static bool is_first_text(const struct editing *editing, const char *text, size_
 /* An editor that was killed, or the terminal with it, may have saved an hour's work before. */
 static void keep_changed_text(struct editing *editing, struct qs_error *err)
 {
-    char *text AUTO_FREE = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
-    if (read_text(editing, &text, &len, NULL) != QS_OK || is_blank(text) || is_first_text(editing, text, len))
+    if (read_text(editing, &text, &len, NULL) || is_blank(text) || is_first_text(editing, text, len))
         return;
     editing->keep = true;
     if (err)
@@ -198,27 +198,27 @@ static void keep_changed_text(struct editing *editing, struct qs_error *err)
 
 static enum qs_status commit_text(struct cli *cli, struct editing *editing, struct qs_error *err)
 {
-    struct qs_txn *txn AUTO(auto_txn) = NULL;
-    char *text AUTO_FREE = NULL;
+    AUTO_TXN struct qs_txn *txn = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
     enum qs_status status = read_text(editing, &text, &len, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (is_blank(text) || is_first_text(editing, text, len)) {
         report_unchanged(cli, editing);
         return QS_OK;
     }
     status = qs_txn_begin(editing->store, cli->wait_ms, &txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_apply(txn, editing->file, text, len, QS_FORMAT_YAML, true, err);
     cli->base_generation = editing->base;
-    return status == QS_OK ? cli_commit(cli, editing->store, txn, err) : status;
+    return status ? status : cli_commit(cli, editing->store, txn, err);
 }
 
 /* Lines of the text as they may stand on a terminal, with tabs one column wide. */
 static void add_line(struct buf *out, const char *text, size_t len)
 {
-    struct buf plain AUTO(auto_buf) = {0};
+    AUTO(buf_release) struct buf plain = {0};
     buf_add(&plain, text, len);
     for (size_t i = 0; !plain.failed && i < plain.len; i++)
         if (plain.data[i] == '\t')
@@ -229,8 +229,7 @@ static void add_line(struct buf *out, const char *text, size_t len)
 /* The line at fault, with a mark below the column (which counts bytes). */
 static void show_line(struct cli *cli, const char *line, const struct qs_error *err)
 {
-    struct buf text AUTO(auto_buf) = {0}, before AUTO(auto_buf) = {0};
-    struct buf shown AUTO(auto_buf) = {0};
+    AUTO(buf_release) struct buf text = {0}, before = {0}, shown = {0};
     size_t len = strlen(line), at = err->column ? err->column - 1 : 0;
     add_line(&before, line, at < len ? at : len);
     buf_printf(&text, "%5u | ", err->line);
@@ -238,7 +237,7 @@ static void show_line(struct cli *cli, const char *line, const struct qs_error *
     buf_printf(&text, "\n      | %*s", (int)terminal_width(before.data ? before.data : "", before.len), "");
     paint_text(&text, PAINT_BAD, "^");
     buf_add_char(&text, '\n');
-    terminal_text(&shown, text.data, text.len, colour_wanted(cli->colour, STDERR_FILENO) ? TERMINAL_COLOUR : 0);
+    terminal_text(&shown, text.data, text.len, line_colour(&cli->line, STDERR_FILENO) ? TERMINAL_COLOUR : 0);
     if (!shown.failed && !text.failed)
         (void)!os_write_full(STDERR_FILENO, shown.data, shown.len);
 }
@@ -246,7 +245,7 @@ static void show_line(struct cli *cli, const char *line, const struct qs_error *
 static void show_place(struct cli *cli, const struct editing *editing, const struct qs_error *err)
 {
     FILE *file = err->line ? fopen(editing->file, "re") : NULL;
-    char *line AUTO_FREE = NULL;
+    AUTO_FREE char *line = NULL;
     size_t room = 0;
     unsigned number = 0;
     while (file && number < err->line && getline(&line, &room, file) >= 0)
@@ -263,13 +262,13 @@ static void show_place(struct cli *cli, const struct editing *editing, const str
  * says yes has been told what would be overwritten. */
 static bool ask_again(struct cli *cli, struct editing *editing, const struct qs_error *err)
 {
-    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
+    AUTO_SNAPSHOT struct qs_snapshot *snapshot = NULL;
     char answer[8];
-    if (cli->json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+    if (cli->line.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return false;
-    report_error(cli, err);
+    voice_error(&cli->line, err);
     show_place(cli, editing, err);
-    if (err->status == QS_CONFLICT && qs_snapshot_take(editing->store, &snapshot, NULL) == QS_OK) {
+    if (err->status == QS_CONFLICT && !qs_snapshot_take(editing->store, &snapshot, NULL)) {
         editing->base = qs_snapshot_generation(snapshot);
         (void)fprintf(stderr,
                       "The store is at generation %llu now (`qsettings log` shows what others changed); going on "
@@ -282,22 +281,22 @@ static bool ask_again(struct cli *cli, struct editing *editing, const struct qs_
 
 enum qs_status cmd_edit(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct editing editing AUTO(editing_release) = {0};
+    AUTO(editing_release) struct editing editing = {0};
     (void)count;
     (void)operands;
     enum qs_status status = cli_open_one(cli, &editing.store, err);
-    if (status == QS_OK)
+    if (!status)
         status = first_text(cli, &editing, err);
-    if (status == QS_OK)
+    if (!status)
         status = make_file(&editing, err);
-    while (status == QS_OK) {
-        if ((status = run_editor(&editing, err)) != QS_OK) {
+    while (!status) {
+        if ((status = run_editor(&editing, err))) {
             keep_changed_text(&editing, err);
             break;
         }
         struct qs_error fault = {0};
         status = commit_text(cli, &editing, &fault);
-        if (status == QS_OK)
+        if (!status)
             return QS_OK;
         if ((status == QS_INVALID || status == QS_CONFLICT) && ask_again(cli, &editing, &fault)) {
             status = QS_OK;

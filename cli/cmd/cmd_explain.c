@@ -52,8 +52,7 @@ static void explain_json(struct cli *cli, const struct qs_key *key, const char *
 {
     json_t *report = json_object(), *layers = json_array();
     for (int id = 0; id < QS_LAYER_COUNT; id++)
-        push(cli, layers,
-             layer_json(cli, key, (enum qs_layer)id, qs_explanation_layer(explanation, (enum qs_layer)id)));
+        push(cli, layers, layer_json(cli, key, (enum qs_layer)id, &explanation->layers[id]));
     put(cli, report, "key", json_words(path));
     put(cli, report, "value", value_or_null(cli, key, explanation->value));
     put(cli, report, "isSet", json_boolean(explanation->value != NULL));
@@ -67,8 +66,8 @@ static void explain_json(struct cli *cli, const struct qs_key *key, const char *
 
 static void value_text(struct cli *cli, const struct qs_key *key, const char *text)
 {
-    json_t *value AUTO(value_release) = shown_value(cli, key, text);
-    if (!value || value_encode(value, &cli->out, NULL) != QS_OK)
+    AUTO(value_release) json_t *value = shown_value(cli, key, text);
+    if (!value || value_encode(value, &cli->out, NULL))
         cli->out.failed = true;
 }
 
@@ -115,53 +114,51 @@ static void explain_text(struct cli *cli, const struct qs_key *key, const char *
     }
     buf_printf(&cli->out, "\n  because %s\n", explanation->text);
     for (int id = QS_LAYER_COUNT - 1; id >= 0; id--) /* strongest first, as people look for the winner */
-        layer_text(cli, key, (enum qs_layer)id, qs_explanation_layer(explanation, (enum qs_layer)id),
-                   id == explanation->winner);
+        layer_text(cli, key, (enum qs_layer)id, &explanation->layers[id], id == explanation->winner);
 }
 
-static void explanation_release(struct qs_explanation **explanation)
+static void explanation_release(struct qs_explanation *explanation)
 {
-    qs_explanation_free(*explanation);
+    qs_explanation_release(explanation);
 }
 
 static void note_likeness(const struct cli *cli, const struct qs_settings *settings, const char *path)
 {
-    char *text AUTO_FREE = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
-    if (qs_settings_json(settings, NULL, &text, &len, NULL) == QS_OK)
+    if (!qs_settings_json(settings, NULL, &text, &len, NULL))
         suggest_key_note(cli, text, len, path);
 }
 
 enum qs_status cmd_explain(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_settings_options options = {.size = sizeof options,
-                                          .root = cli->root,
+    struct qs_settings_options options = {.root = cli->root,
                                           .wait_ms = cli->read_wait_ms,
-                                          .workspace_file = cli->given[OPT_WORKSPACE]};
-    struct qs_settings *settings AUTO(auto_settings) = NULL;
-    struct qs_explanation *explanation AUTO(explanation_release) = NULL;
+                                          .workspace_file = cli->workspace};
+    AUTO_SETTINGS struct qs_settings *settings = NULL;
+    AUTO(explanation_release) struct qs_explanation explanation = {0};
     struct qs_key key;
     char path[QS_KEY_TEXT_BYTES];
     (void)count;
     cli_note_home(cli);
     enum qs_status status = qs_key_parse(operands[0], &key, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_settings_open(&options, &settings, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_settings_explain(settings, operands[0], &explanation, err);
     if (status == QS_INVALID)
         error_add_path(err, operands[0]);
-    if (status != QS_OK)
+    if (status)
         return status;
     for (size_t i = 0; i < qs_settings_warning_count(settings); i++)
-        warn(cli, NULL, "%s", qs_settings_warning(settings, i));
+        voice_note(&cli->line, NULL, "%s", qs_settings_warning(settings, i));
     qs_key_format(key.bytes, key.len, path, sizeof path);
-    if (!explanation->value)
+    if (!explanation.value)
         note_likeness(cli, settings, path);
-    if (cli->json)
-        explain_json(cli, &key, path, explanation);
+    if (cli->line.json)
+        explain_json(cli, &key, path, &explanation);
     else
-        explain_text(cli, &key, path, explanation);
+        explain_text(cli, &key, path, &explanation);
     return QS_OK;
 }
 
@@ -169,17 +166,17 @@ enum qs_status cmd_explain(struct cli *cli, int count, char **operands, struct q
 
 static enum qs_status locks_of(struct cli *cli, enum qs_scope scope, json_t *list, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_snapshot *snapshot AUTO(auto_snapshot) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_SNAPSHOT struct qs_snapshot *snapshot = NULL;
     char path[QS_KEY_TEXT_BYTES];
     enum qs_status status = cli_open(cli, scope, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_snapshot_take(store, &snapshot, err);
-    for (size_t i = 0; status == QS_OK && i < qs_snapshot_lock_count(snapshot); i++) {
+    for (size_t i = 0; !status && i < qs_snapshot_lock_count(snapshot); i++) {
         struct qs_bytes lock = qs_snapshot_lock_at(snapshot, i);
         qs_key_format(lock.data, lock.len, path, sizeof path);
         push(cli, list, json_pack("{s:s,s:s}", "key", path, "scope", qs_scope_name(scope)));
-        if (!cli->json)
+        if (!cli->line.json)
             buf_printf(&cli->out, "%s (%s)\n", path, qs_scope_name(scope));
     }
     return status;
@@ -187,7 +184,7 @@ static enum qs_status locks_of(struct cli *cli, enum qs_scope scope, json_t *lis
 
 enum qs_status cmd_locks(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    json_t *list AUTO(value_release) = json_array();
+    AUTO(value_release) json_t *list = json_array();
     (void)count;
     (void)operands;
     for (enum qs_scope scope = QS_SCOPE_SYSTEM; scope >= QS_SCOPE_DEFAULTS; scope--) {
@@ -197,13 +194,13 @@ enum qs_status cmd_locks(struct cli *cli, int count, char **operands, struct qs_
         enum qs_status status = locks_of(cli, scope, list, &local);
         if (status == QS_ABSENT && !cli->scope_given)
             continue; /* a layer that is not there locks nothing */
-        if (status != QS_OK) {
+        if (status) {
             if (err)
                 *err = local;
             return status;
         }
     }
-    if (cli->json)
+    if (cli->line.json)
         out_json(cli, STEAL(list));
     return QS_OK;
 }

@@ -19,7 +19,7 @@ struct diff {
 static void diff_change(struct diff *diff, const struct qs_change *change)
 {
     diff->count++;
-    if (diff->cli->json)
+    if (diff->cli->line.json)
         push(diff->cli, diff->list, change_json(diff->cli, change));
     else
         change_text(diff->cli, "", change, &diff->cli->out);
@@ -78,13 +78,13 @@ static void diff_locks(struct diff *diff, const struct qs_snapshot *a, const str
 /* The generation before the newest; repair and restore leave gaps, so it is looked up. */
 static enum qs_status previous_generation(struct qs_history *history, uint64_t *ret_generation, struct qs_error *err)
 {
-    const struct qs_record *record = NULL;
+    struct qs_record record;
     size_t count = qs_history_count(history);
     if (count < 2)
         return error_set(err, QS_NOT_FOUND, "there is only one generation yet, so nothing to compare it with");
     enum qs_status status = qs_history_record(history, count - 2, &record, err);
-    if (status == QS_OK)
-        *ret_generation = record->generation;
+    if (!status)
+        *ret_generation = record.generation;
     return status;
 }
 
@@ -94,36 +94,36 @@ static enum qs_status diff_sides(struct qs_history *history, int count, char **o
 {
     uint64_t a = 0, b = qs_snapshot_generation(qs_history_snapshot(history));
     enum qs_status status =
-        count > 0 ? options_number("a generation", operands[0], &a, err) : previous_generation(history, &a, err);
-    if (status == QS_OK && count > 1)
-        status = options_number("a generation", operands[1], &b, err);
-    if (status == QS_OK)
+        count > 0 ? command_line_number("a generation", operands[0], &a, err) : previous_generation(history, &a, err);
+    if (!status && count > 1)
+        status = command_line_number("a generation", operands[1], &b, err);
+    if (!status)
         status = qs_history_at(history, a, ret_a, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_history_at(history, b, ret_b, err);
     return status;
 }
 
 enum qs_status cmd_diff(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_history *history AUTO(auto_history) = NULL;
-    struct qs_snapshot *a AUTO(auto_snapshot) = NULL;
-    struct qs_snapshot *b AUTO(auto_snapshot) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_HISTORY struct qs_history *history = NULL;
+    AUTO_SNAPSHOT struct qs_snapshot *a = NULL;
+    AUTO_SNAPSHOT struct qs_snapshot *b = NULL;
     struct diff diff = {.cli = cli};
     enum qs_status status = cli_open_one(cli, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_history_open(store, &history, err);
-    if (status == QS_OK)
+    if (!status)
         status = diff_sides(history, count, operands, &a, &b, err);
-    if (status != QS_OK)
+    if (status)
         return status;
-    diff.list = cli->json ? json_array() : NULL;
+    diff.list = cli->line.json ? json_array() : NULL;
     diff_settings(&diff, a, b);
     diff_locks(&diff, a, b);
-    if (cli->json)
+    if (cli->line.json)
         out_json(cli, diff.list);
-    if (diff.count > 0 && cli->given[OPT_EXIT_CODE])
+    if (diff.count > 0 && cli->exit_code)
         cli->exit_status = 1;
     return QS_OK;
 }
@@ -132,31 +132,31 @@ enum qs_status cmd_diff(struct cli *cli, int count, char **operands, struct qs_e
 
 enum qs_status cmd_rollback(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_txn *txn AUTO(auto_txn) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_TXN struct qs_txn *txn = NULL;
     uint64_t generation = 0;
     (void)count;
-    enum qs_status status = options_number("a generation", operands[0], &generation, err);
-    if (status == QS_OK)
+    enum qs_status status = command_line_number("a generation", operands[0], &generation, err);
+    if (!status)
         status = cli_begin(cli, &store, &txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_rollback(txn, generation, err);
-    if (status != QS_OK)
+    if (status)
         return status;
-    return cli->given[OPT_DRY_RUN] ? cli_dry_run(cli, store, txn, err) : cli_commit(cli, store, txn, err);
+    return cli->dry_run ? cli_dry_run(cli, store, txn, err) : cli_commit(cli, store, txn, err);
 }
 
 enum qs_status cmd_purge(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_commit_info info = {.size = sizeof info};
+    AUTO_STORE struct qs_store *store = NULL;
+    struct qs_commit_info info = {0};
     (void)count;
-    struct progress *progress AUTO(progress_drop) = progress_begin("purge");
+    AUTO(progress_drop) struct progress *progress = progress_begin("purge");
     enum qs_status status = cli_open_one(cli, &store, err);
-    if (status == QS_OK)
-        status = qs_store_purge(store, operands[0], cli->given[OPT_MESSAGE], cli->wait_ms, &info, err);
+    if (!status)
+        status = qs_store_purge(store, operands[0], cli->message, cli->wait_ms, &info, err);
     progress_drop(&progress);
-    if (status != QS_OK) {
+    if (status) {
         if (status == QS_NOT_FOUND || status == QS_INVALID)
             error_add_path(err, operands[0]);
         return status;

@@ -3,7 +3,6 @@
 #include "cli/cli.h"
 
 #include "cli/history_record.h"
-#include "cli/open_view.h"
 
 #include <string.h>
 
@@ -57,7 +56,7 @@ static enum qs_status take_record(struct cli *cli, enum qs_scope scope, const st
     entry->time_ns = record->time_ns;
     entry->generation = record->generation;
     entry->scope = scope;
-    if (cli->json)
+    if (cli->line.json)
         entry->json = record_json(cli, scope, history, record, key);
     else
         record_text(cli, scope, history, record, key, &entry->text);
@@ -72,20 +71,20 @@ struct log_query {
 static enum qs_status log_of(struct cli *cli, enum qs_scope scope, const struct log_query *query,
                              struct entries *entries, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_history *history AUTO(auto_history) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_HISTORY struct qs_history *history = NULL;
     uint64_t taken = 0;
     enum qs_status status = cli_open(cli, scope, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_history_open(store, &history, err);
-    if (status != QS_OK)
+    if (status)
         return status;
-    for (size_t i = qs_history_count(history); status == QS_OK && i > 0 && taken < query->limit; i--) {
-        const struct qs_record *record = NULL;
+    for (size_t i = qs_history_count(history); !status && i > 0 && taken < query->limit; i--) {
+        struct qs_record record;
         status = qs_history_record(history, i - 1, &record, err);
-        if (status != QS_OK || (query->key && !record_concerns(history, record, query->key)))
+        if (status || (query->key && !record_concerns(history, &record, query->key)))
             continue;
-        status = take_record(cli, scope, history, record, query->key, entries, err);
+        status = take_record(cli, scope, history, &record, query->key, entries, err);
         taken++;
     }
     return status;
@@ -106,19 +105,19 @@ static int compare_entries(const void *left, const void *right)
 
 static void print_entries(struct cli *cli, struct entries *entries, uint64_t limit)
 {
-    json_t *list = cli->json ? json_array() : NULL;
+    json_t *list = cli->line.json ? json_array() : NULL;
     if (entries->count > 1)
         qsort(entries->items, entries->count, sizeof *entries->items, compare_entries);
     for (size_t i = 0; i < entries->count && i < limit; i++) {
         struct entry *entry = &entries->items[i];
-        if (cli->json)
+        if (cli->line.json)
             push(cli, list, STEAL(entry->json));
         else if (entry->text.failed)
             cli->out.failed = true;
         else
             buf_add(&cli->out, entry->text.data, entry->text.len);
     }
-    if (cli->json)
+    if (cli->line.json)
         out_json(cli, list);
 }
 
@@ -131,8 +130,8 @@ static enum qs_status log_all(struct cli *cli, const struct log_query *query, st
         if (cli->scope_given && scope != cli->scope)
             continue;
         enum qs_status status = log_of(cli, scope, query, entries, &local);
-        found += status == QS_OK;
-        if (status == QS_OK || (status == QS_ABSENT && !cli->scope_given))
+        found += !status;
+        if (!status || (status == QS_ABSENT && !cli->scope_given))
             continue;
         if (err)
             *err = local;
@@ -143,26 +142,24 @@ static enum qs_status log_all(struct cli *cli, const struct log_query *query, st
 
 static void note_likeness(struct cli *cli, const char *path)
 {
-    struct cli_view view AUTO(cli_view_release) = {0};
-    char *text AUTO_FREE = NULL;
+    AUTO(cli_view_release) struct cli_view view = {0};
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
-    if (cli_view_open(cli, &view, NULL) == QS_OK && cli_view_json(&view, NULL, &text, &len, NULL) == QS_OK)
+    if (!cli_view_open(cli, &view, NULL) && !cli_view_json(&view, NULL, &text, &len, NULL))
         suggest_key_note(cli, text, len, path);
 }
 
 enum qs_status cmd_log(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct entries entries AUTO(entries_release) = {0};
+    AUTO(entries_release) struct entries entries = {0};
     struct qs_key key;
-    struct log_query query = {.key = count ? &key : NULL, .limit = UINT64_MAX};
+    struct log_query query = {.key = count ? &key : NULL, .limit = cli->limit};
     enum qs_status status = QS_OK;
-    if (count && (status = qs_key_parse(operands[0], &key, err)) != QS_OK)
+    if (count && (status = qs_key_parse(operands[0], &key, err)))
         error_add_path(err, operands[0]);
-    if (status == QS_OK && cli->given[OPT_COUNT_LIMIT])
-        status = options_number("-n", cli->given[OPT_COUNT_LIMIT], &query.limit, err);
-    if (status == QS_OK)
+    if (!status)
         status = log_all(cli, &query, &entries, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     print_entries(cli, &entries, query.limit);
     if (count && entries.count == 0)
@@ -172,23 +169,23 @@ enum qs_status cmd_log(struct cli *cli, int count, char **operands, struct qs_er
 
 enum qs_status cmd_show(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_history *history AUTO(auto_history) = NULL;
-    const struct qs_record *record = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_HISTORY struct qs_history *history = NULL;
+    struct qs_record record;
     uint64_t generation = 0;
     (void)count;
-    enum qs_status status = options_number("a generation", operands[0], &generation, err);
-    if (status == QS_OK)
+    enum qs_status status = command_line_number("a generation", operands[0], &generation, err);
+    if (!status)
         status = cli_open_one(cli, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_history_open(store, &history, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_history_find(history, generation, &record, err);
-    if (status != QS_OK)
+    if (status)
         return status;
-    if (cli->json)
-        out_json(cli, record_json(cli, qs_store_scope(store), history, record, NULL));
+    if (cli->line.json)
+        out_json(cli, record_json(cli, qs_store_scope(store), history, &record, NULL));
     else
-        record_text_full(cli, qs_store_scope(store), history, record, &cli->out);
+        record_text_full(cli, qs_store_scope(store), history, &record, &cli->out);
     return QS_OK;
 }

@@ -9,19 +9,19 @@
 
 enum qs_status cmd_fsck(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_fsck_report found = {.size = sizeof found};
+    AUTO_STORE struct qs_store *store = NULL;
+    struct qs_fsck_report found;
     char digest[DIGEST_TEXT_BYTES];
     (void)count;
     (void)operands;
-    struct progress *progress AUTO(progress_drop) = progress_begin("fsck");
+    AUTO(progress_drop) struct progress *progress = progress_begin("fsck");
     enum qs_status status = cli_open_one(cli, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_fsck(store, &found, err);
     progress_drop(&progress);
-    if (status != QS_OK)
+    if (status)
         return status;
-    if (!cli->json) {
+    if (!cli->line.json) {
         buf_printf(
             &cli->out,
             "%s: ok, generation %llu\n  %llu settings, %llu history records, %llu pages in use, %llu free\n  %s\n",
@@ -54,9 +54,9 @@ static void repair_text(struct cli *cli, const struct qs_store *store, const str
         return;
     }
     buf_printf(&cli->out, "%s: damaged: ", name);
-    if (found->damage->page >= 0)
-        buf_printf(&cli->out, "page %lld: ", (long long)found->damage->page);
-    buf_printf(&cli->out, "%s\n  newest generation that verifies: %llu", found->damage->message,
+    if (found->damage.page >= 0)
+        buf_printf(&cli->out, "page %lld: ", (long long)found->damage.page);
+    buf_printf(&cli->out, "%s\n  newest generation that verifies: %llu", found->damage.message,
                (unsigned long long)found->generation);
     if (found->newest_known > found->generation)
         buf_printf(&cli->out, "; lost: those after it, up to %llu", (unsigned long long)found->newest_known);
@@ -82,42 +82,37 @@ static void repair_json(struct cli *cli, const struct qs_store *store, const str
     put(cli, report, "lostRecords", json_integer((json_int_t)found->lost_records));
     put(cli, report, "newGeneration",
         applied && !found->healthy ? json_integer((json_int_t)found->new_generation) : json_null());
-    put(cli, report, "keptAside", found->kept_aside ? json_words(found->kept_aside) : json_null());
-    put(cli, report, "damage", found->healthy ? json_null() : json_words(found->damage->message));
+    put(cli, report, "keptAside", found->kept_aside[0] ? json_words(found->kept_aside) : json_null());
+    put(cli, report, "damage", found->healthy ? json_null() : json_words(found->damage.message));
     put(cli, report, "page",
-        !found->healthy && found->damage->page >= 0 ? json_integer(found->damage->page) : json_null());
+        !found->healthy && found->damage.page >= 0 ? json_integer(found->damage.page) : json_null());
     out_json(cli, report);
-}
-
-static void repair_report_release(struct qs_repair_report **report)
-{
-    qs_repair_report_free(*report);
 }
 
 enum qs_status cmd_repair(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_repair_report *found AUTO(repair_report_release) = NULL;
-    bool apply = cli->given[OPT_YES] != NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    struct qs_repair_report found = {0};
+    bool apply = cli->yes;
     (void)count;
     (void)operands;
-    struct progress *progress AUTO(progress_drop) = progress_begin("repair");
+    AUTO(progress_drop) struct progress *progress = progress_begin("repair");
     enum qs_status status = cli_open_one(cli, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_repair(store, apply, cli->wait_ms, &found, err);
     progress_drop(&progress);
     if (status == QS_DAMAGED)
         error_add_advice(err, "bring back a backup with `qsettings --%s restore FILE`",
                          qs_scope_name(qs_store_scope(store)));
-    if (status != QS_OK)
+    if (status)
         return status;
-    if (cli->json)
-        repair_json(cli, store, found, apply);
+    if (cli->line.json)
+        repair_json(cli, store, &found, apply);
     else
-        repair_text(cli, store, found, apply);
-    if (!found->healthy && !apply)
+        repair_text(cli, store, &found, apply);
+    if (!found.healthy && !apply)
         cli->exit_status = -QS_DAMAGED; /* it still is */
-    if (!found->healthy && apply)
+    if (!found.healthy && apply)
         cli_publish_registered(cli, store, NULL);
     return QS_OK;
 }
@@ -127,7 +122,7 @@ enum qs_status cmd_repair(struct cli *cli, int count, char **operands, struct qs
 static long long store_bytes(const struct qs_store *store)
 {
     struct stat st;
-    char *name AUTO_FREE = NULL;
+    AUTO_FREE char *name = NULL;
     if (asprintf(&name, "%s/data.mdb", qs_store_path(store)) < 0) {
         name = NULL;
         return -1;
@@ -137,20 +132,20 @@ static long long store_bytes(const struct qs_store *store)
 
 enum qs_status cmd_compact(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
     (void)count;
     (void)operands;
     enum qs_status status = cli_open_one(cli, &store, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     long long before = store_bytes(store);
-    struct progress *progress AUTO(progress_drop) = progress_begin("compact");
+    AUTO(progress_drop) struct progress *progress = progress_begin("compact");
     status = qs_store_compact(store, cli->wait_ms, err);
     progress_drop(&progress);
-    if (status != QS_OK)
+    if (status)
         return status;
     long long after = store_bytes(store);
-    if (!cli->json) {
+    if (!cli->line.json) {
         buf_printf(&cli->out, "%s: compacted, %lld bytes before, %lld now\n", qs_scope_name(qs_store_scope(store)),
                    before, after);
         return QS_OK;
@@ -165,16 +160,16 @@ enum qs_status cmd_compact(struct cli *cli, int count, char **operands, struct q
 
 enum qs_status cmd_backup(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
     (void)count;
-    struct progress *progress AUTO(progress_drop) = progress_begin("backup");
+    AUTO(progress_drop) struct progress *progress = progress_begin("backup");
     enum qs_status status = cli_open_one(cli, &store, err);
-    if (status == QS_OK)
-        status = qs_store_backup(store, operands[0], cli->given[OPT_FORCE] != NULL, err);
+    if (!status)
+        status = qs_store_backup(store, operands[0], cli->force, err);
     progress_drop(&progress);
-    if (status != QS_OK)
+    if (status)
         return status;
-    if (!cli->json) {
+    if (!cli->line.json) {
         buf_printf(&cli->out, "%s: written to %s\n", qs_scope_name(qs_store_scope(store)), operands[0]);
         return QS_OK;
     }
@@ -187,15 +182,15 @@ enum qs_status cmd_backup(struct cli *cli, int count, char **operands, struct qs
 
 enum qs_status cmd_restore(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_commit_info info = {.size = sizeof info};
+    AUTO_STORE struct qs_store *store = NULL;
+    struct qs_commit_info info = {0};
     (void)count;
-    struct progress *progress AUTO(progress_drop) = progress_begin("restore");
+    AUTO(progress_drop) struct progress *progress = progress_begin("restore");
     enum qs_status status = cli_open_one(cli, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_restore(store, operands[0], cli->wait_ms, &info, err);
     progress_drop(&progress);
-    if (status != QS_OK)
+    if (status)
         return status;
     cli_report_commit(cli, store, &info, NULL);
     cli_publish_registered(cli, store, &info);

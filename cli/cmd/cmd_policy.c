@@ -5,14 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void policy_release(struct qs_policy_result **result)
-{
-    qs_policy_free(*result);
-}
-
 static const char *source_state(const struct qs_policy_source *source)
 {
-    return source->status == QS_OK ? "ok" : qs_status_name(source->status);
+    return source->state == QS_OK ? "ok" : qs_status_name(source->state);
 }
 
 static json_t *store_id_json(const unsigned char *id)
@@ -28,7 +23,7 @@ static json_t *sources_json(struct cli *cli, const struct qs_policy_result *resu
     json_t *list = json_array();
     for (size_t i = 0; i < qs_policy_source_count(result); i++) {
         const struct qs_policy_source *source = qs_policy_source(result, i);
-        bool read = source->status == QS_OK;
+        bool read = source->state == QS_OK;
         json_t *object = json_object();
         put(cli, object, "scope", json_string(qs_scope_name(source->scope)));
         put(cli, object, "state", json_string(source_state(source)));
@@ -37,7 +32,7 @@ static json_t *sources_json(struct cli *cli, const struct qs_policy_result *resu
         put(cli, object, "storeId", read ? store_id_json(source->store_id) : json_null());
         put(cli, object, "generation", read ? json_integer((json_int_t)source->generation) : json_null());
         put(cli, object, "digest", read ? json_digest(source->digest) : json_null());
-        put(cli, object, "place", json_words(source->path));
+        put(cli, object, "place", json_words(source->place));
         push(cli, list, object);
     }
     return list;
@@ -46,7 +41,7 @@ static json_t *sources_json(struct cli *cli, const struct qs_policy_result *resu
 static void policy_json(struct cli *cli, const struct qs_policy_result *result, const struct qs_error *refusal)
 {
     json_t *report = json_object();
-    put(cli, report, "status", json_string(qs_policy_status_name(qs_policy_status(result))));
+    put(cli, report, "status", json_string(qs_policy_state_name(qs_policy_state(result))));
     if (refusal) {
         put(cli, report, "reason", json_words(refusal->message));
     } else {
@@ -67,7 +62,7 @@ static void value_lines(struct cli *cli, const char *name, const json_t *value)
     if (json_is_object(value) && json_object_size(value) > 0) {
         json_object_foreach((json_t *)value, member_name, member)
         {
-            char *path AUTO_FREE = NULL;
+            AUTO_FREE char *path = NULL;
             if (asprintf(&path, "%s%s%s", name, name[0] ? "." : "", member_name) < 0) {
                 path = NULL;
                 cli->out.failed = true;
@@ -78,7 +73,7 @@ static void value_lines(struct cli *cli, const char *name, const json_t *value)
         return;
     }
     buf_printf(&cli->out, "  %s = ", name);
-    if (value_encode(value, &cli->out, NULL) != QS_OK)
+    if (value_encode(value, &cli->out, NULL))
         cli->out.failed = true;
     buf_add_char(&cli->out, '\n');
 }
@@ -88,8 +83,8 @@ static void policy_text(struct cli *cli, const struct qs_policy_result *result)
     size_t len = 0;
     char digest[DIGEST_TEXT_BYTES];
     const char *text = qs_policy_document(result, &len);
-    json_t *document AUTO(value_release) = json_canonical(text, len);
-    buf_printf(&cli->out, "policy: %s\n", qs_policy_status_name(qs_policy_status(result)));
+    AUTO(value_release) json_t *document = json_canonical(text, len);
+    buf_printf(&cli->out, "policy: %s\n", qs_policy_state_name(qs_policy_state(result)));
     if (document)
         value_lines(cli, "", document);
     else
@@ -98,12 +93,12 @@ static void policy_text(struct cli *cli, const struct qs_policy_result *result)
     for (size_t i = 0; i < qs_policy_source_count(result); i++) {
         const struct qs_policy_source *source = qs_policy_source(result, i);
         buf_printf(&cli->out, "  %-9s", qs_scope_name(source->scope));
-        if (source->status == QS_OK)
+        if (source->state == QS_OK)
             buf_printf(&cli->out, "generation %llu, %s", (unsigned long long)source->generation,
                        source->sets_policy ? "sets a policy" : "sets none");
         else
             buf_add_str(&cli->out, source_state(source));
-        buf_printf(&cli->out, "%s  %s\n", source->required ? ", required" : "", source->path);
+        buf_printf(&cli->out, "%s  %s\n", source->required ? ", required" : "", source->place);
     }
     buf_printf(&cli->out, "digest: %s\n", digest_text(qs_policy_digest(result), digest));
 }
@@ -115,33 +110,32 @@ static void note_legacy_environment(const struct cli *cli)
     if (!value || !value[0])
         return;
     if (strcmp(value, "bwrap") == 0)
-        warn(cli, NULL,
-             "QWEN_SANDBOX=bwrap in the environment sets nothing here; set "
-             "tools.executionSandbox to {\"filesystem\":\"workspace-write\",\"network\":\"closed\"} instead");
+        voice_note(&cli->line, NULL,
+                   "QWEN_SANDBOX=bwrap in the environment sets nothing here; set "
+                   "tools.executionSandbox to {\"filesystem\":\"workspace-write\",\"network\":\"closed\"} instead");
     else
-        warn(cli, NULL, "QWEN_SANDBOX=%s in the environment sets nothing here", value);
+        voice_note(&cli->line, NULL, "QWEN_SANDBOX=%s in the environment sets nothing here", value);
 }
 
 enum qs_status cmd_policy(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_policy_options options = {.size = sizeof options,
-                                        .root = cli->root,
+    struct qs_policy_options options = {.root = cli->root,
                                         .wait_ms = cli->read_wait_ms,
                                         .require_scopes = cli->require_scopes};
-    struct qs_policy_result *result AUTO(policy_release) = NULL;
+    AUTO_POLICY struct qs_policy_result *result = NULL;
     (void)count;
     (void)operands;
     cli_note_home(cli);
     note_legacy_environment(cli);
     enum qs_status status = qs_policy_read(&options, &result, err);
-    if (status == QS_OK) {
-        if (cli->json)
+    if (!status) {
+        if (cli->line.json)
             policy_json(cli, result, NULL);
         else
             policy_text(cli, result);
         return QS_OK;
     }
-    if (!cli->json || !result)
+    if (!cli->line.json || !result)
         return status;
     /* A refusal is an answer too: with --json it is printed in the place where a program looks for it. */
     policy_json(cli, result, err);

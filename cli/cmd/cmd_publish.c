@@ -10,13 +10,13 @@
 /* FILE made absolute without "." and "..", since it is kept in a store and means the same from anywhere. */
 static enum qs_status absolute_file(const char *file, char **ret_file, struct qs_error *err)
 {
-    char *here AUTO_FREE = file[0] == '/' ? strdup("") : getcwd(NULL, 0);
-    char *joined AUTO_FREE = NULL;
+    AUTO_FREE char *here = file[0] == '/' ? strdup("") : getcwd(NULL, 0);
+    AUTO_FREE char *joined = NULL;
     if (!here || asprintf(&joined, "%s/%s", here, file) < 0) {
         joined = NULL;
         return error_set(err, QS_IO, "cannot tell the working directory");
     }
-    char *clean AUTO_FREE = calloc(1, strlen(joined) + 2);
+    AUTO_FREE char *clean = calloc(1, strlen(joined) + 2);
     if (!clean)
         return error_memory(err);
     char *at = clean, *rest = joined;
@@ -33,47 +33,29 @@ static enum qs_status absolute_file(const char *file, char **ret_file, struct qs
     return QS_OK;
 }
 
-static enum qs_status make_target(const struct cli *cli, const char *file, struct qs_target *target,
-                                  struct qs_error *err)
+static struct qs_target make_target(const struct cli *cli, const char *file)
 {
-    enum qs_text_format format;
-    const char *reader = cli->given[OPT_FOR];
-    enum qs_status status = options_format(cli, &format, err);
-    if (status != QS_OK)
-        return status;
-    if (reader && strcmp(reader, "qwen") != 0)
-        return error_set(err, QS_USAGE, "--for knows the reader qwen, not \"%s\"", reader);
+    enum qs_text_format format = cli_format(cli);
     bool yaml = format == QS_FORMAT_YAML || (format == QS_FORMAT_AUTO && doc_format_of(file) == DOC_YAML);
-    *target = (struct qs_target){.size = sizeof(struct qs_target),
-                                 .file = file,
-                                 .scope = cli->scope_given ? cli->scope : QS_SCOPE_EFFECTIVE,
-                                 .format = yaml ? QS_PUBLISH_YAML : QS_PUBLISH_JSON,
-                                 .dialect = reader ? QS_DIALECT_QWEN_CODE : QS_DIALECT_FULL};
-    return QS_OK;
+    return (struct qs_target){.file = file,
+                              .scope = cli->scope_given ? qs_scope_name(cli->scope) : "effective",
+                              .format = yaml ? QS_PUBLISH_YAML : QS_PUBLISH_JSON,
+                              .for_qwen = cli->reader != NULL};
 }
 
 static unsigned publish_flags(const struct cli *cli)
 {
-    static const struct {
-        enum option_id option;
-        unsigned flag;
-    } pairs[] = {{OPT_FORCE, QS_PUBLISH_FORCE},
-                 {OPT_BACKUP, QS_PUBLISH_BACKUP},
-                 {OPT_DANGLING, QS_PUBLISH_DANGLING},
-                 {OPT_HARDLINKED, QS_PUBLISH_HARDLINKED},
-                 {OPT_OTHER_OWNER, QS_PUBLISH_OTHER_OWNER}};
-    unsigned flags = 0;
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
-        flags |= cli->given[pairs[i].option] ? pairs[i].flag : 0;
-    return flags;
+    return (cli->force ? QS_PUBLISH_FORCE : 0u) | (cli->backup ? QS_PUBLISH_BACKUP : 0u) |
+           (cli->dangling ? QS_PUBLISH_DANGLING : 0u) | (cli->hard_linked ? QS_PUBLISH_HARDLINKED : 0u) |
+           (cli->other_owner ? QS_PUBLISH_OTHER_OWNER : 0u);
 }
 
 static void target_json(struct cli *cli, json_t *object, const struct qs_target *target)
 {
     put(cli, object, "file", json_words(target->file));
-    put(cli, object, "scope", json_string(qs_scope_name(target->scope)));
+    put(cli, object, "scope", json_words(target->scope));
     put(cli, object, "format", json_string(target->format == QS_PUBLISH_YAML ? "yaml" : "json"));
-    put(cli, object, "for", target->dialect == QS_DIALECT_QWEN_CODE ? json_string("qwen") : json_null());
+    put(cli, object, "for", target->for_qwen ? json_string("qwen") : json_null());
 }
 
 /* ---- writing ---- */
@@ -81,9 +63,9 @@ static void target_json(struct cli *cli, json_t *object, const struct qs_target 
 static void report_published(struct cli *cli, const struct qs_target *target, enum qs_publish_outcome outcome)
 {
     const char *what = outcome == QS_PUBLISH_WRITTEN ? "published" : "unchanged";
-    if (!cli->json) {
-        buf_printf(&cli->out, "%s: %s (%s)%s\n", target->file, what, qs_scope_name(target->scope),
-                   cli->given[OPT_ON_COMMIT] ? ", and registered: every commit publishes it" : "");
+    if (!cli->line.json) {
+        buf_printf(&cli->out, "%s: %s (%s)%s\n", target->file, what, target->scope,
+                   cli->on_commit ? ", and registered: every commit publishes it" : "");
         return;
     }
     json_t *report = json_object();
@@ -112,46 +94,40 @@ static enum qs_status open_register(struct cli *cli, struct qs_store **ret_store
 
 static enum qs_status publish_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
     enum qs_publish_outcome outcome;
-    enum qs_status status = cli_open(cli, QS_SCOPE_SYSTEM, &store, err);
-    if (status == QS_OK)
-        status = qs_publish(store, target, publish_flags(cli), &outcome, err);
+    enum qs_status status = qs_publish(NULL, cli->root, target, publish_flags(cli), &outcome, err);
     if (status == QS_CONFLICT)
         advise_edited(cli, target, err);
-    if (status == QS_OK)
+    if (!status)
         report_published(cli, target, outcome);
     return status;
 }
 
 static enum qs_status register_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
     enum qs_publish_outcome outcome;
     enum qs_status status = open_register(cli, &store, err);
-    if (status == QS_OK)
-        status = qs_publish_register(store, target, cli->given[OPT_MESSAGE], cli->wait_ms, NULL, err);
-    if (status == QS_OK)
-        status = qs_publish(store, target, publish_flags(cli), &outcome, err);
+    if (!status)
+        status = qs_publish_register(store, target, cli->message, cli->wait_ms, NULL, err);
+    if (!status)
+        status = qs_publish(store, cli->root, target, publish_flags(cli), &outcome, err);
     if (status == QS_CONFLICT)
         advise_edited(cli, target, err);
-    if (status == QS_OK)
+    if (!status)
         report_published(cli, target, outcome);
     return status;
 }
 
 static enum qs_status adopt_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_adopt_options options = {.size = sizeof options,
-                                       .message = cli->given[OPT_MESSAGE],
-                                       .wait_ms = cli->wait_ms,
-                                       .flags = publish_flags(cli)};
-    struct qs_commit_info info = {.size = sizeof info};
+    AUTO_STORE struct qs_store *store = NULL;
+    struct qs_adopt_options options = {.message = cli->message, .wait_ms = cli->wait_ms, .flags = publish_flags(cli)};
+    struct qs_commit_info info = {0};
     enum qs_status status = open_register(cli, &store, err);
-    if (status == QS_OK)
-        status = qs_publish_adopt(store, target, &options, &info, err);
-    if (status != QS_OK)
+    if (!status)
+        status = qs_publish_adopt(store, cli->root, target, &options, &info, err);
+    if (status)
         return status;
     cli_report_commit(cli, store, &info, NULL);
     cli_publish_registered(cli, store, &info);
@@ -172,12 +148,12 @@ static void difference(struct cli *cli, const struct qs_publish_difference *foun
     struct qs_change change = {.area = QS_AREA_SETTINGS,
                                .old_value = bytes_of(found->in_file),
                                .new_value = bytes_of(found->in_store)};
-    if (qs_key_parse(found->key, &key, NULL) != QS_OK) {
+    if (qs_key_parse(found->key, &key, NULL)) {
         cli->out.failed = true;
         return;
     }
     change.key = (struct qs_bytes){key.bytes, key.len};
-    if (cli->json)
+    if (cli->line.json)
         push(cli, list, change_json(cli, &change));
     else
         change_text(cli, "  ", &change, &cli->out);
@@ -185,96 +161,82 @@ static void difference(struct cli *cli, const struct qs_publish_difference *foun
 
 static void print_check(struct cli *cli, const struct qs_target *target, const struct qs_publish_report *found)
 {
-    json_t *list = cli->json ? json_array() : NULL;
-    if (!cli->json)
+    json_t *list = cli->line.json ? json_array() : NULL;
+    if (!cli->line.json)
         buf_printf(&cli->out, "%s: %s\n", target->file, qs_publish_state_name(found->state));
     for (size_t i = 0; i < found->count; i++)
-        difference(cli, qs_publish_report_difference(found, i), list);
-    if (!cli->json) {
-        if (found->parse)
-            buf_printf(&cli->out, "  cannot be read as a document: %s, line %u, column %u\n", found->parse->message,
-                       found->parse->line, found->parse->column);
+        difference(cli, &found->differences[i], list);
+    if (!cli->line.json) {
+        if (found->parse.status)
+            buf_printf(&cli->out, "  cannot be read as a document: %s, line %u, column %u\n", found->parse.message,
+                       found->parse.line, found->parse.column);
         return;
     }
     json_t *report = json_object();
     target_json(cli, report, target);
     put(cli, report, "state", json_string(qs_publish_state_name(found->state)));
     put(cli, report, "differences", list);
-    put(cli, report, "parse", found->parse ? json_words(found->parse->message) : json_null());
+    put(cli, report, "parse", !found->parse.status ? json_null() : json_words(found->parse.message));
     out_json(cli, report);
-}
-
-static void report_release(struct qs_publish_report **report)
-{
-    qs_publish_report_free(*report);
 }
 
 static enum qs_status check_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_publish_report *found AUTO(report_release) = NULL;
-    enum qs_status status = cli_open(cli, QS_SCOPE_SYSTEM, &store, err);
-    if (status == QS_OK)
-        status = qs_publish_check(store, target, &found, err);
-    if (status != QS_OK)
+    AUTO(qs_publish_report_release) struct qs_publish_report found = {0};
+    enum qs_status status = qs_publish_check(NULL, cli->root, target, &found, err);
+    if (status)
         return status;
-    print_check(cli, target, found);
-    cli->exit_status = found->state == QS_PUBLISH_CURRENT ? 0 : 1;
+    print_check(cli, target, &found);
+    cli->exit_status = found.state == QS_PUBLISH_CURRENT ? 0 : 1;
     return QS_OK;
-}
-
-static void targets_release(struct qs_target_list **targets)
-{
-    qs_target_list_free(*targets);
 }
 
 static enum qs_status list_scope(struct cli *cli, enum qs_scope scope, json_t *list, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_target_list *targets AUTO(targets_release) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO(qs_target_list_release) struct qs_target_list targets = {0};
     enum qs_status status = cli_open(cli, scope, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_publish_list(store, &targets, err);
-    for (size_t i = 0; status == QS_OK && i < qs_target_list_count(targets); i++) {
-        const struct qs_target *target = qs_target_list_at(targets, i);
+    for (size_t i = 0; !status && i < targets.count; i++) {
+        const struct qs_target *target = &targets.items[i];
         json_t *object = json_object();
         target_json(cli, object, target);
         put(cli, object, "store", json_string(qs_scope_name(scope)));
         push(cli, list, object);
-        if (!cli->json)
-            buf_printf(&cli->out, "%s (%s, kept in the %s store)\n", target->file, qs_scope_name(target->scope),
-                       qs_scope_name(scope));
+        if (!cli->line.json)
+            buf_printf(&cli->out, "%s (%s, kept in the %s store)\n", target->file, target->scope, qs_scope_name(scope));
     }
     return status;
 }
 
 static enum qs_status list_files(struct cli *cli, struct qs_error *err)
 {
-    json_t *list AUTO(value_release) = json_array();
+    AUTO(value_release) json_t *list = json_array();
     for (enum qs_scope scope = QS_SCOPE_SYSTEM; scope >= QS_SCOPE_DEFAULTS; scope--) {
         struct qs_error local = {0};
         if (cli->scope_given && scope != cli->scope)
             continue;
         enum qs_status status = list_scope(cli, scope, list, &local);
-        if (status == QS_OK || (status == QS_ABSENT && !cli->scope_given))
+        if (!status || (status == QS_ABSENT && !cli->scope_given))
             continue;
         if (err)
             *err = local;
         return status;
     }
-    if (cli->json)
+    if (cli->line.json)
         out_json(cli, STEAL(list));
     return QS_OK;
 }
 
 static enum qs_status remove_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_commit_info info = {.size = sizeof info};
+    AUTO_STORE struct qs_store *store = NULL;
+    struct qs_commit_info info = {0};
     enum qs_status status = open_register(cli, &store, err);
-    if (status == QS_OK)
-        status = qs_publish_unregister(store, target->file, cli->given[OPT_MESSAGE], cli->wait_ms, &info, err);
-    if (status != QS_OK)
+    if (!status)
+        status = qs_publish_unregister(store, target->file, cli->message, cli->wait_ms, &info, err);
+    if (status)
         return status;
     json_t *changed = json_array();
     push(cli, changed, json_words(target->file));
@@ -284,28 +246,23 @@ static enum qs_status remove_file(struct cli *cli, const struct qs_target *targe
 
 enum qs_status cmd_publish(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    static const enum option_id modes[] = {OPT_CHECK, OPT_ON_COMMIT, OPT_LIST, OPT_REMOVE, OPT_ADOPT};
-    struct qs_target target;
-    char *file AUTO_FREE = NULL;
-    int given = 0;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
-        given += cli->given[modes[i]] != NULL;
-    if (given > 1)
-        return error_set(err, QS_USAGE, "--check, --on-commit, --list, --remove and --adopt exclude each other");
-    if (cli->given[OPT_LIST] && count == 0)
-        return list_files(cli, err);
-    if (count != 1 || cli->given[OPT_LIST])
-        return error_set(err, QS_USAGE, cli->given[OPT_LIST] ? "publish --list takes no FILE" : "publish needs a FILE");
+    AUTO_FREE char *file = NULL;
+    if (cli->check + cli->on_commit + cli->list + cli->remove + cli->adopt > 1)
+        return error_set(err, QS_USAGE,
+                         "options '--check', '--on-commit', '--list', '--remove' and '--adopt' exclude each other");
+    if (cli->list)
+        return count ? error_set(err, QS_USAGE, "option '--list' takes no FILE") : list_files(cli, err);
+    if (!count)
+        return error_set(err, QS_USAGE, "FILE is missing");
     enum qs_status status = absolute_file(operands[0], &file, err);
-    if (status == QS_OK)
-        status = make_target(cli, file, &target, err);
-    if (status != QS_OK)
+    if (status)
         return status;
-    if (cli->given[OPT_CHECK])
+    struct qs_target target = make_target(cli, file);
+    if (cli->check)
         return check_file(cli, &target, err);
-    if (cli->given[OPT_REMOVE])
+    if (cli->remove)
         return remove_file(cli, &target, err);
-    if (cli->given[OPT_ADOPT])
+    if (cli->adopt)
         return adopt_file(cli, &target, err);
-    return cli->given[OPT_ON_COMMIT] ? register_file(cli, &target, err) : publish_file(cli, &target, err);
+    return cli->on_commit ? register_file(cli, &target, err) : publish_file(cli, &target, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that read settings: get, list, export. */
-#include "cli/open_view.h"
+#include "cli/cli.h"
 
 #include "text/doc.h"
 
@@ -11,7 +11,7 @@
 
 static void print_value(struct cli *cli, const struct cli_view *view, const char *path, json_t *value)
 {
-    if (cli->json) {
+    if (cli->line.json) {
         json_t *report = json_object();
         put(cli, report, "key", json_words(path));
         put(cli, report, "value", json_incref(value));
@@ -30,7 +30,7 @@ static void print_value(struct cli *cli, const struct cli_view *view, const char
 /* A default is JSON where it parses, else a string, as VALUE of set is. */
 static enum qs_status default_value(const char *text, json_t **ret_value, struct qs_error *err)
 {
-    if (value_decode(text, strlen(text), ret_value, NULL) == QS_OK)
+    if (!value_decode(text, strlen(text), ret_value, NULL))
         return QS_OK;
     *ret_value = json_string(text);
     return *ret_value ? QS_OK : error_set(err, QS_INVALID, "the default is not UTF-8");
@@ -38,32 +38,32 @@ static enum qs_status default_value(const char *text, json_t **ret_value, struct
 
 static void suggest_from_view(const struct cli_view *view, const char *path, struct qs_error *err)
 {
-    char *text AUTO_FREE = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
     if (!view->snapshot && !view->settings)
         return;
-    if (cli_view_json(view, NULL, &text, &len, NULL) != QS_OK)
+    if (cli_view_json(view, NULL, &text, &len, NULL))
         len = 0;
     suggest_key(text, len, path, err);
 }
 
 enum qs_status cmd_get(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct cli_view view AUTO(cli_view_release) = {0};
-    json_t *value AUTO(value_release) = NULL;
-    char *text AUTO_FREE = NULL;
+    AUTO(cli_view_release) struct cli_view view = {0};
+    AUTO(value_release) json_t *value = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
     (void)count;
     enum qs_status status = cli_view_open(cli, &view, err);
-    if (status == QS_OK)
+    if (!status)
         status = cli_view_json(&view, operands[0], &text, &len, err);
-    if (status == QS_NOT_FOUND && cli->given[OPT_DEFAULT_VALUE] && (view.snapshot || view.settings))
-        status = default_value(cli->given[OPT_DEFAULT_VALUE], &value, err);
-    else if (status == QS_OK)
+    if (status == QS_NOT_FOUND && cli->default_value && (view.snapshot || view.settings))
+        status = default_value(cli->default_value, &value, err);
+    else if (!status)
         status = value_decode(text, len, &value, err);
     else if (status == QS_NOT_FOUND)
         suggest_from_view(&view, operands[0], err);
-    if (status != QS_OK) {
+    if (status) {
         if (status == QS_NOT_FOUND || status == QS_INVALID)
             error_add_path(err, operands[0]);
         return status;
@@ -77,22 +77,22 @@ enum qs_status cmd_get(struct cli *cli, int count, char **operands, struct qs_er
 static enum qs_status list_leaves(struct cli *cli, const struct cli_view *view, const char *prefix,
                                   struct leaves *ret_leaves, struct qs_error *err)
 {
-    char *text AUTO_FREE = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
     struct qs_key key = {0};
-    json_t *value AUTO(value_release) = NULL;
+    AUTO(value_release) json_t *value = NULL;
     enum qs_status status = prefix ? qs_key_parse(prefix, &key, err) : QS_OK;
-    if (status == QS_OK)
+    if (!status)
         status = cli_view_json(view, prefix, &text, &len, err);
-    if (status == QS_OK)
+    if (!status)
         status = value_decode(text, len, &value, err);
-    if (status == QS_OK) {
+    if (!status) {
         secret_mask(cli, &value, prefix ? &key : NULL);
         status = flatten_value(value, prefix ? &key : NULL, NULL, ret_leaves, err);
     }
     if (status == QS_NOT_FOUND && prefix)
         suggest_from_view(view, prefix, err);
-    if (status != QS_OK && prefix)
+    if (status && prefix)
         error_add_path(err, prefix);
     return status;
 }
@@ -103,7 +103,7 @@ static void list_text(struct cli *cli, const struct leaves *leaves)
     for (size_t i = 0; i < leaves->count; i++) {
         const struct leaf *leaf = &leaves->items[i];
         paint_text(&cli->out, PAINT_HEAD, qs_key_format(leaf->key.data, leaf->key.len, path, sizeof path));
-        if (!cli->given[OPT_KEYS]) {
+        if (!cli->keys) {
             buf_add_str(&cli->out, " = ");
             buf_add(&cli->out, leaf->value.data, leaf->value.len);
         }
@@ -114,7 +114,7 @@ static void list_text(struct cli *cli, const struct leaves *leaves)
 static void list_json(struct cli *cli, const struct cli_view *view, const struct leaves *leaves)
 {
     char path[QS_KEY_TEXT_BYTES];
-    bool keys_only = cli->given[OPT_KEYS] != NULL;
+    bool keys_only = cli->keys;
     json_t *report = json_object(), *settings = keys_only ? json_array() : json_object();
     for (size_t i = 0; i < leaves->count; i++) {
         const struct leaf *leaf = &leaves->items[i];
@@ -131,14 +131,14 @@ static void list_json(struct cli *cli, const struct cli_view *view, const struct
 
 enum qs_status cmd_list(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct cli_view view AUTO(cli_view_release) = {0};
-    struct leaves leaves AUTO(leaves_release) = {0};
+    AUTO(cli_view_release) struct cli_view view = {0};
+    AUTO(leaves_release) struct leaves leaves = {0};
     enum qs_status status = cli_view_open(cli, &view, err);
-    if (status == QS_OK)
+    if (!status)
         status = list_leaves(cli, &view, count ? operands[0] : NULL, &leaves, err);
-    if (status != QS_OK)
+    if (status)
         return status;
-    if (cli->json)
+    if (cli->line.json)
         list_json(cli, &view, &leaves);
     else
         list_text(cli, &leaves);
@@ -149,23 +149,21 @@ enum qs_status cmd_list(struct cli *cli, int count, char **operands, struct qs_e
 
 enum qs_status cmd_export(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct cli_view view AUTO(cli_view_release) = {0};
-    json_t *document AUTO(value_release) = NULL;
-    char *text AUTO_FREE = NULL;
+    AUTO(cli_view_release) struct cli_view view = {0};
+    AUTO(value_release) json_t *document = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
-    enum qs_text_format format;
     (void)count;
     (void)operands;
-    enum qs_status status = options_format(cli, &format, err);
-    if (status == QS_OK && format == QS_FORMAT_YAML && cli->json)
-        status = error_set(err, QS_USAGE, "--json and --format yaml contradict each other");
-    if (status == QS_OK)
-        status = cli_view_open(cli, &view, err);
-    if (status == QS_OK)
+    enum qs_text_format format = cli_format(cli);
+    if (format == QS_FORMAT_YAML && cli->line.json)
+        return error_set(err, QS_USAGE, "options '--json' and '--format yaml' exclude each other");
+    enum qs_status status = cli_view_open(cli, &view, err);
+    if (!status)
         status = cli_view_json(&view, NULL, &text, &len, err);
-    if (status == QS_OK)
+    if (!status)
         status = value_decode(text, len, &document, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     secret_mask(cli, &document, NULL);
     if (format == QS_FORMAT_YAML)

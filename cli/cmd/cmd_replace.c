@@ -4,24 +4,17 @@
 
 enum qs_status cmd_replace(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    static const struct {
-        enum option_id option;
-        enum qs_replace_flags flag;
-    } pairs[] = {{OPT_BACKUP, QS_REPLACE_BACKUP},
-                 {OPT_DANGLING, QS_REPLACE_DANGLING},
-                 {OPT_HARDLINKED, QS_REPLACE_HARDLINKED},
-                 {OPT_OTHER_OWNER, QS_REPLACE_OTHER_OWNER},
-                 {OPT_NEW_ONLY, QS_REPLACE_NEW_ONLY}};
-    struct qs_replace_options options = {.size = sizeof options};
-    char *data AUTO_FREE = NULL;
+    struct qs_replace_options options = {0};
+    AUTO_FREE char *data = NULL;
     size_t len = 0;
     (void)count;
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
-        options.flags |= cli->given[pairs[i].option] ? (unsigned)pairs[i].flag : 0;
+    options.flags = (cli->backup ? QS_REPLACE_BACKUP : 0u) | (cli->dangling ? QS_REPLACE_DANGLING : 0u) |
+                    (cli->hard_linked ? QS_REPLACE_HARDLINKED : 0u) | (cli->other_owner ? QS_REPLACE_OTHER_OWNER : 0u) |
+                    (cli->new_only ? QS_REPLACE_NEW_ONLY : 0u);
     enum qs_status status = input_read("-", REPLACE_MAX_BYTES, &data, &len, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_file_replace(operands[0], data, len, &options, err);
-    if (status != QS_OK || !cli->json)
+    if (status || !cli->line.json)
         return status;
     json_t *report = json_object();
     put(cli, report, "file", json_words(operands[0]));

@@ -20,7 +20,7 @@ static void field_line(struct cli *cli, const json_t *entry, const char *name)
     buf_printf(&cli->out, "  %-12s ", name);
     if (json_is_string(value) && strcmp(name, "default") != 0)
         buf_add_str(&cli->out, json_string_value(value));
-    else if (value_encode(value, &cli->out, NULL) != QS_OK)
+    else if (value_encode(value, &cli->out, NULL))
         cli->out.failed = true;
     buf_add_char(&cli->out, '\n');
 }
@@ -47,30 +47,30 @@ static enum qs_status key_not_known(const char *path, enum qs_status status, str
     char text[QS_KEY_TEXT_BYTES];
     const char *near = nearest_name(path, schema_path_at, NULL, text, sizeof text);
     error_add_path(err, path);
-    if (status == QS_NOT_FOUND && near)
-        error_add_advice(err, "did you mean %s?", near);
+    if (status == QS_NOT_FOUND)
+        nearest_advise(err, near);
     return status;
 }
 
 enum qs_status cmd_schema(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    json_t *document AUTO(value_release) = NULL;
+    AUTO(value_release) json_t *document = NULL;
     struct qs_key key;
     json_t *entry;
     size_t i;
     enum qs_status status = QS_OK;
-    if (cli->given[OPT_JSON_SCHEMA]) {
+    if (cli->json_schema) {
         if (count)
             return error_set(err, QS_USAGE, "--json-schema gives the whole schema; leave KEY out");
         status = schema_json_schema(&document, err);
     } else if (count == 0) {
         status = schema_json(NULL, &document, err);
-    } else if ((status = qs_key_parse(operands[0], &key, err)) == QS_OK) {
+    } else if (!(status = qs_key_parse(operands[0], &key, err))) {
         status = schema_json(&key, &document, err);
     }
-    if (status != QS_OK)
+    if (status)
         return count ? key_not_known(operands[0], status, err) : status;
-    if (cli->json || cli->given[OPT_JSON_SCHEMA]) {
+    if (cli->line.json || cli->json_schema) {
         out_json(cli, STEAL(document));
         return QS_OK;
     }

@@ -62,10 +62,10 @@ static enum qs_status guess_value(const struct cli *cli, const struct assignment
                                   json_t **ret_value, struct qs_error *err)
 {
     enum qs_status status = schema_value_for_text(&item->key, text, len, ret_value, err);
-    if (status == QS_OK && json_is_string(*ret_value) && (text[0] == '{' || text[0] == '[')) {
-        json_t *value AUTO(value_release) = NULL;
-        if (value_decode(text, len, &value, NULL) != QS_OK)
-            warn(cli, item->path, "the value looks like JSON but is not; it is taken as a string");
+    if (!status && json_is_string(*ret_value) && (text[0] == '{' || text[0] == '[')) {
+        AUTO(value_release) json_t *value = NULL;
+        if (value_decode(text, len, &value, NULL))
+            voice_note(&cli->line, item->path, "the value looks like JSON but is not; it is taken as a string");
     }
     return status;
 }
@@ -73,7 +73,7 @@ static enum qs_status guess_value(const struct cli *cli, const struct assignment
 static enum qs_status typed_value(const struct cli *cli, const struct assignment *item, const char *text, size_t len,
                                   json_t **ret_value, struct qs_error *err)
 {
-    const char *type = cli->given[OPT_TYPE];
+    const char *type = cli->type;
     size_t bad = 0;
     len = item->visible ? len : without_newline(text, len);
     if (memchr(text, '\0', len))
@@ -90,41 +90,39 @@ static enum qs_status typed_value(const struct cli *cli, const struct assignment
 static enum qs_status take_assignment(const struct cli *cli, const char *key, const char *word, struct assignment *item,
                                       struct qs_error *err)
 {
-    char *text AUTO_FREE = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
     enum qs_status status = qs_key_parse(key, &item->key, err);
-    if (status != QS_OK) {
+    if (status) {
         error_add_path(err, key);
         return status;
     }
     qs_key_format(item->key.bytes, item->key.len, item->path, sizeof item->path);
-    if ((status = value_text(word, &text, &len, &item->visible, err)) == QS_OK)
+    if (!(status = value_text(word, &text, &len, &item->visible, err)))
         status = typed_value(cli, item, text, len, &item->value, err);
-    if (status != QS_OK)
+    if (status)
         error_add_path(err, item->path);
-    if (status == QS_OK && item->visible && secret_key(item->key.bytes, item->key.len))
-        warn(cli, item->path, "a secret on a command line can be read in the process list; use - or @FILE");
+    if (!status && item->visible && secret_key(item->key.bytes, item->key.len))
+        voice_note(&cli->line, item->path,
+                   "a secret on a command line can be read in the process list; use - or @FILE");
     return status;
 }
 
 static enum qs_status take_assignments(const struct cli *cli, int count, char **operands, struct assignments *list,
                                        struct qs_error *err)
 {
-    const char *type = cli->given[OPT_TYPE];
     int from_stdin = 0;
-    if (type && strcmp(type, "string") != 0 && strcmp(type, "json") != 0)
-        return error_set(err, QS_USAGE, "--type must be string or json, not \"%s\"", type);
     if (count % 2 != 0)
-        return error_set(err, QS_USAGE, "set: a VALUE is missing for %s", operands[count - 1]);
+        return error_set(err, QS_USAGE, "VALUE is missing for key '%s'", operands[count - 1]);
     list->items = calloc((size_t)count / 2, sizeof *list->items);
     if (!list->items)
         return error_memory(err);
     for (int i = 0; i < count; i += 2) {
         from_stdin += strcmp(operands[i + 1], "-") == 0;
         if (from_stdin > 1)
-            return error_set(err, QS_USAGE, "set: only one VALUE can come from standard input");
+            return error_set(err, QS_USAGE, "only one VALUE can come from standard input");
         enum qs_status status = take_assignment(cli, operands[i], operands[i + 1], &list->items[list->count], err);
-        if (status != QS_OK)
+        if (status)
             return status;
         list->count++;
     }
@@ -134,11 +132,11 @@ static enum qs_status take_assignments(const struct cli *cli, int count, char **
 static enum qs_status set_all(struct qs_txn *txn, const struct assignments *list, struct qs_error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
-        struct buf text AUTO(auto_buf) = {0};
+        AUTO(buf_release) struct buf text = {0};
         enum qs_status status = value_encode(list->items[i].value, &text, err);
-        if (status == QS_OK)
+        if (!status)
             status = qs_txn_set(txn, list->items[i].path, text.data, text.len, err);
-        if (status != QS_OK) {
+        if (status) {
             error_add_path(err, list->items[i].path);
             return status;
         }
@@ -148,12 +146,12 @@ static enum qs_status set_all(struct qs_txn *txn, const struct assignments *list
 
 static void print_stored(struct cli *cli, const struct assignments *list)
 {
-    for (size_t i = 0; !cli->json && i < list->count; i++) {
+    for (size_t i = 0; !cli->line.json && i < list->count; i++) {
         const struct assignment *item = &list->items[i];
-        json_t *shown AUTO(value_release) = json_deep_copy(item->value);
+        AUTO(value_release) json_t *shown = json_deep_copy(item->value);
         secret_mask(cli, &shown, &item->key);
         buf_printf(&cli->out, "%s = ", item->path);
-        if (!shown || value_encode(shown, &cli->out, NULL) != QS_OK)
+        if (!shown || value_encode(shown, &cli->out, NULL))
             cli->out.failed = true;
         buf_printf(&cli->out, " (%s)\n", value_type_name(item->value));
     }
@@ -161,18 +159,18 @@ static void print_stored(struct cli *cli, const struct assignments *list)
 
 enum qs_status cmd_set(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct assignments list AUTO(assignments_release) = {0};
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_txn *txn AUTO(auto_txn) = NULL;
+    AUTO(assignments_release) struct assignments list = {0};
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_TXN struct qs_txn *txn = NULL;
     enum qs_status status = take_assignments(cli, count, operands, &list, err);
-    if (status == QS_OK)
+    if (!status)
         status = cli_begin(cli, &store, &txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = set_all(txn, &list, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     print_stored(cli, &list);
-    if ((status = cli_commit(cli, store, txn, err)) != QS_OK)
+    if ((status = cli_commit(cli, store, txn, err)))
         return status;
     for (size_t i = 0; i < list.count; i++)
         warn_overridden(cli, store, list.items[i].path, list.items[i].value);

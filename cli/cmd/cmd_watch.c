@@ -42,11 +42,11 @@ static enum qs_status watching_add(struct cli *cli, struct watching *watching, e
                                    struct qs_error *err)
 {
     struct watched *item = &watching->items[watching->count];
-    struct qs_store *store AUTO(auto_store) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
     enum qs_status status = cli_open(cli, scope, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_watch_open(store, from, &item->watch, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     item->store = STEAL(store);
     watching->count++;
@@ -55,19 +55,12 @@ static enum qs_status watching_add(struct cli *cli, struct watching *watching, e
 
 static enum qs_status watching_open(struct cli *cli, struct watching *watching, struct qs_error *err)
 {
-    uint64_t from = 0;
     enum qs_status status = QS_OK;
-    if (cli->given[OPT_FROM]) {
-        if ((status = options_number("--from", cli->given[OPT_FROM], &from, err)) != QS_OK)
-            return status;
-        if (from == 0)
-            return error_set(err, QS_USAGE, "--from names the generation after which to start, 1 at least");
-        if (!cli->scope_given)
-            return error_set(err, QS_USAGE, "--from needs a scope, since each store counts its own generations");
-    }
-    for (enum qs_scope scope = QS_SCOPE_SYSTEM; status == QS_OK && scope >= QS_SCOPE_DEFAULTS; scope--)
+    if (cli->from && !cli->scope_given)
+        return error_set(err, QS_USAGE, "option '--from' needs a scope, since each store counts its own generations");
+    for (enum qs_scope scope = QS_SCOPE_SYSTEM; !status && scope >= QS_SCOPE_DEFAULTS; scope--)
         if (!cli->scope_given || scope == cli->scope)
-            status = watching_add(cli, watching, scope, from, err);
+            status = watching_add(cli, watching, scope, cli->from, err);
     return status;
 }
 
@@ -122,7 +115,7 @@ static void set_number(const char *name, uint64_t number)
 static enum qs_status run_command(struct cli *cli, const struct watched *item, const struct qs_watch_event *event,
                                   struct qs_error *err)
 {
-    const char *command = cli->given[OPT_EXEC];
+    const char *command = cli->exec;
     int state = 0;
     pid_t pid = fork();
     if (pid < 0)
@@ -149,28 +142,28 @@ static enum qs_status run_command(struct cli *cli, const struct watched *item, c
 static enum qs_status take_event(struct cli *cli, struct watching *watching, const struct watched *item,
                                  const struct qs_watch_event *event, struct qs_error *err)
 {
-    const struct qs_record *record = NULL;
+    struct qs_record record;
     struct qs_history *history = qs_watch_history(item->watch);
-    bool known = history && qs_history_find(history, event->generation, &record, err) == QS_OK;
+    bool known = history && !qs_history_find(history, event->generation, &record, err);
     bool whole =
         known && !event->history_missing && !event->store_replaced; /* does the record tell all that changed? */
-    if (watching->prefix && whole && !record_concerns(history, record, watching->prefix))
+    if (watching->prefix && whole && !record_concerns(history, &record, watching->prefix))
         return QS_OK;
-    if (cli->json)
-        event_json(cli, item, event, known ? record : NULL);
+    if (cli->line.json)
+        event_json(cli, item, event, known ? &record : NULL);
     else
-        event_text(cli, item, event, known ? record : NULL);
+        event_text(cli, item, event, known ? &record : NULL);
     enum qs_status status = output_flush(cli, err);
-    watching->done = cli->given[OPT_ONCE] != NULL;
-    if (status != QS_OK || !cli->given[OPT_EXEC])
+    watching->done = cli->once;
+    if (status || !cli->exec)
         return status;
     struct qs_error failure = {0};
     status = run_command(cli, item, event, &failure);
-    if (status != QS_OK && !watching->done) {
-        warn(cli, NULL, "%s", failure.message);
+    if (status && !watching->done) {
+        voice_note(&cli->line, NULL, "%s", failure.message);
         return QS_OK;
     }
-    if (status != QS_OK && err)
+    if (status && err)
         *err = failure;
     return status;
 }
@@ -187,27 +180,27 @@ static enum qs_status take_fault(struct cli *cli, struct watched *item, struct q
     }
     if (item->fault_told || now_ms - item->fault_since_ms < FAULT_STANDS_MS)
         return QS_OK;
-    if (cli->given[OPT_ONCE])
+    if (cli->once)
         return err->status;
-    report_error(cli, err);
+    voice_error(&cli->line, err);
     item->fault_told = true;
     return QS_OK;
 }
 
 static enum qs_status drain(struct cli *cli, struct watching *watching, struct watched *item, struct qs_error *err)
 {
-    struct qs_watch_event event = {.size = sizeof event};
+    struct qs_watch_event event;
     while (!watching->done) {
         enum qs_status status = qs_watch_next(item->watch, &event, err);
         if (status == QS_BUSY)
             return QS_OK; /* writers that were too fast for one read: the next turn tells */
-        if (status != QS_OK && status != QS_NOT_FOUND && status != QS_ABSENT)
+        if (status && status != QS_NOT_FOUND && status != QS_ABSENT)
             return take_fault(cli, item, err);
         item->fault = (struct qs_error){0};
         item->fault_told = false;
-        if (status != QS_OK)
+        if (status)
             return QS_OK; /* nothing new, or a store that is not there */
-        if ((status = take_event(cli, watching, item, &event, err)) != QS_OK)
+        if ((status = take_event(cli, watching, item, &event, err)))
             return status;
     }
     return QS_OK;
@@ -218,9 +211,9 @@ static enum qs_status watch_loop(struct cli *cli, struct watching *watching, str
     for (;;) {
         struct pollfd fds[WATCH_STORES];
         enum qs_status status = QS_OK;
-        for (size_t i = 0; status == QS_OK && i < watching->count; i++)
+        for (size_t i = 0; !status && i < watching->count; i++)
             status = drain(cli, watching, &watching->items[i], err);
-        if (status != QS_OK || watching->done)
+        if (status || watching->done)
             return status;
         for (size_t i = 0; i < watching->count; i++)
             fds[i] = (struct pollfd){.fd = qs_watch_fd(watching->items[i].watch), .events = POLLIN};
@@ -231,15 +224,15 @@ static enum qs_status watch_loop(struct cli *cli, struct watching *watching, str
 
 enum qs_status cmd_watch(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct watching watching AUTO(watching_release) = {0};
+    AUTO(watching_release) struct watching watching = {0};
     struct qs_key prefix;
     enum qs_status status = QS_OK;
     if (count) {
         watching.prefix = &prefix;
-        if ((status = qs_key_parse(operands[0], &prefix, err)) != QS_OK)
+        if ((status = qs_key_parse(operands[0], &prefix, err)))
             error_add_path(err, operands[0]);
     }
-    if (status == QS_OK)
+    if (!status)
         status = watching_open(cli, &watching, err);
-    return status == QS_OK ? watch_loop(cli, &watching, err) : status;
+    return status ? status : watch_loop(cli, &watching, err);
 }

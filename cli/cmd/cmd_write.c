@@ -6,20 +6,19 @@
 
 enum qs_status cmd_init(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_init_options options = {.size = sizeof options,
-                                      .require_policy = cli->given[OPT_REQUIRE_POLICY] != NULL,
-                                      .no_require_store = cli->given[OPT_NO_REQUIRE] != NULL,
-                                      .message = cli->given[OPT_MESSAGE]};
-    struct qs_store *store AUTO(auto_store) = NULL;
+    struct qs_init_options options = {.require_policy = cli->require_policy,
+                                      .no_require_store = cli->no_require,
+                                      .message = cli->message};
+    AUTO_STORE struct qs_store *store = NULL;
     (void)count;
     (void)operands;
     enum qs_status status = cli_open_one(cli, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_init(store, &options, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     bool system = qs_store_scope(store) == QS_SCOPE_SYSTEM;
-    if (!cli->json) {
+    if (!cli->line.json) {
         buf_printf(&cli->out, "%s: created in %s, generation 1\n", qs_scope_name(qs_store_scope(store)),
                    qs_store_path(store));
         if (system && !options.no_require_store)
@@ -41,28 +40,28 @@ enum qs_status cmd_init(struct cli *cli, int count, char **operands, struct qs_e
 /* require --policy: a flag in the store, by a commit. */
 static enum qs_status require_policy(struct cli *cli, bool required, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_txn *txn AUTO(auto_txn) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_TXN struct qs_txn *txn = NULL;
     enum qs_status status = cli_begin(cli, &store, &txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_require_policy(txn, required, err);
-    return status == QS_OK ? cli_commit(cli, store, txn, err) : status;
+    return status ? status : cli_commit(cli, store, txn, err);
 }
 
 enum qs_status cmd_require(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    bool required = cli->given[OPT_OFF] == NULL;
-    struct qs_store *store AUTO(auto_store) = NULL;
+    bool required = !cli->off;
+    AUTO_STORE struct qs_store *store = NULL;
     (void)count;
     (void)operands;
-    if (cli->given[OPT_POLICY])
+    if (cli->of_policy)
         return require_policy(cli, required, err);
     enum qs_status status = cli_open_one(cli, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_require(store, required, err);
-    if (status != QS_OK)
+    if (status)
         return status;
-    if (!cli->json) {
+    if (!cli->line.json) {
         buf_printf(&cli->out, "%s: the store %s\n", qs_scope_name(qs_store_scope(store)),
                    required ? "must exist from now on" : "may be missing from now on");
         return QS_OK;
@@ -76,18 +75,18 @@ enum qs_status cmd_require(struct cli *cli, int count, char **operands, struct q
 
 static void suggest_from_txn(struct qs_txn *txn, const char *path, struct qs_error *err)
 {
-    char *text AUTO_FREE = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
-    if (qs_txn_get(txn, NULL, &text, &len, NULL) == QS_OK)
+    if (!qs_txn_get(txn, NULL, &text, &len, NULL))
         suggest_key(text, len, path, err);
 }
 
 /* A lock may stand on what nobody has set yet; one on a misspelt key locks nothing. */
 static void note_lock(struct cli *cli, struct qs_txn *txn, const char *path)
 {
-    char *here AUTO_FREE = NULL, *text AUTO_FREE = NULL;
+    AUTO_FREE char *here = NULL, *text = NULL;
     size_t len = 0;
-    if (qs_txn_get(txn, path, &here, &len, NULL) != QS_OK && qs_txn_get(txn, NULL, &text, &len, NULL) == QS_OK)
+    if (qs_txn_get(txn, path, &here, &len, NULL) && !qs_txn_get(txn, NULL, &text, &len, NULL))
         suggest_key_note(cli, text, len, path);
 }
 
@@ -96,11 +95,11 @@ typedef enum qs_status key_call(struct qs_txn *txn, const char *key, struct qs_e
 static enum qs_status each_key_of(struct qs_txn *txn, int count, char **operands, key_call *call, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    for (int i = 0; status == QS_OK && i < count; i++) {
+    for (int i = 0; !status && i < count; i++) {
         status = call(txn, operands[i], err);
         if (status == QS_NOT_FOUND)
             suggest_from_txn(txn, operands[i], err);
-        if (status != QS_OK)
+        if (status)
             error_add_path(err, operands[i]);
     }
     return status;
@@ -109,12 +108,12 @@ static enum qs_status each_key_of(struct qs_txn *txn, int count, char **operands
 /* One call for each operand, all in one transaction. */
 static enum qs_status each_key(struct cli *cli, int count, char **operands, key_call *call, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_txn *txn AUTO(auto_txn) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_TXN struct qs_txn *txn = NULL;
     enum qs_status status = cli_begin(cli, &store, &txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = each_key_of(txn, count, operands, call, err);
-    return status == QS_OK ? cli_commit(cli, store, txn, err) : status;
+    return status ? status : cli_commit(cli, store, txn, err);
 }
 
 enum qs_status cmd_unset(struct cli *cli, int count, char **operands, struct qs_error *err)
@@ -124,14 +123,14 @@ enum qs_status cmd_unset(struct cli *cli, int count, char **operands, struct qs_
 
 enum qs_status cmd_lock(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_txn *txn AUTO(auto_txn) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_TXN struct qs_txn *txn = NULL;
     enum qs_status status = cli_begin(cli, &store, &txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = each_key_of(txn, count, operands, qs_txn_lock, err);
-    for (int i = 0; status == QS_OK && i < count; i++)
+    for (int i = 0; !status && i < count; i++)
         note_lock(cli, txn, operands[i]);
-    return status == QS_OK ? cli_commit(cli, store, txn, err) : status;
+    return status ? status : cli_commit(cli, store, txn, err);
 }
 
 enum qs_status cmd_unlock(struct cli *cli, int count, char **operands, struct qs_error *err)
@@ -141,21 +140,18 @@ enum qs_status cmd_unlock(struct cli *cli, int count, char **operands, struct qs
 
 enum qs_status cmd_apply(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_txn *txn AUTO(auto_txn) = NULL;
-    enum qs_text_format format;
-    char *text AUTO_FREE = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO_TXN struct qs_txn *txn = NULL;
+    AUTO_FREE char *text = NULL;
     size_t len = 0;
     const char *name = strcmp(operands[0], "-") == 0 ? "standard input" : operands[0];
     (void)count;
-    enum qs_status status = options_format(cli, &format, err);
-    if (status == QS_OK)
-        status = input_read(operands[0], QS_DOCUMENT_MAX_BYTES, &text, &len, err);
-    if (status == QS_OK)
+    enum qs_status status = input_read(operands[0], QS_DOCUMENT_MAX_BYTES, &text, &len, err);
+    if (!status)
         status = cli_begin(cli, &store, &txn, err);
-    if (status == QS_OK)
-        status = qs_txn_apply(txn, name, text, len, format, cli->given[OPT_REPLACE] != NULL, err);
-    if (status != QS_OK)
+    if (!status)
+        status = qs_txn_apply(txn, name, text, len, cli_format(cli), cli->replace, err);
+    if (status)
         return status;
-    return cli->given[OPT_DRY_RUN] ? cli_dry_run(cli, store, txn, err) : cli_commit(cli, store, txn, err);
+    return cli->dry_run ? cli_dry_run(cli, store, txn, err) : cli_commit(cli, store, txn, err);
 }

@@ -40,7 +40,7 @@ static void look_and_tell(struct cli *cli, doctor_look *look, int out_fd)
         _exit(-QS_IO);
     look(cli, &findings);
     json_t *report = findings_json(&findings);
-    if (!report || value_encode(report, &text, NULL) != QS_OK || text.failed ||
+    if (!report || value_encode(report, &text, NULL) || text.failed ||
         os_write_full(STDOUT_FILENO, text.data, text.len) != 0)
         _exit(-QS_IO);
     _exit(0);
@@ -78,7 +78,7 @@ static bool hear(int fd, uint64_t deadline_ms, struct buf *text)
 /* Waits for its end, for so long; false: it is still there. */
 static bool wait_end(pid_t pid, unsigned wait_ms, int *state)
 {
-    int fd AUTO_FD = (int)syscall(SYS_pidfd_open, pid, 0);
+    AUTO_FD int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     uint64_t deadline_ms = qs_os->monotonic_ms() + wait_ms;
     int ready = 0;
@@ -103,8 +103,8 @@ static void judge_silence(const char *name, bool in_time, int state, unsigned wa
 
 void doctor_apart(struct cli *cli, const char *name, doctor_look *look, struct findings *findings)
 {
-    struct buf text AUTO(auto_buf) = {0};
-    unsigned wait_ms = cli->given[OPT_WAIT] ? cli->read_wait_ms : DOCTOR_WAIT_MS;
+    AUTO(buf_release) struct buf text = {0};
+    unsigned wait_ms = cli->wait_s >= 0 ? cli->read_wait_ms : DOCTOR_WAIT_MS;
     int ends[2], state = 0;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         finding_add(findings, name, FINDING_FAIL, NULL, "cannot look: %s", strerrordesc_np(errno));

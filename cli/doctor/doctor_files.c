@@ -11,10 +11,10 @@
 /* --on-commit registers what is registered already and publishes it. */
 static char *publish_command(const struct cli *cli, const struct qs_target *target, const char *more)
 {
-    char *what AUTO_FREE = NULL;
-    const char *scope = target->scope == QS_SCOPE_EFFECTIVE ? NULL : qs_scope_name(target->scope);
-    if (asprintf(&what, "publish %s%s%s%s", target->file, target->dialect == QS_DIALECT_QWEN_CODE ? " --for qwen" : "",
-                 more[0] ? " " : "", more) < 0) {
+    AUTO_FREE char *what = NULL;
+    const char *scope = strcmp(target->scope, "effective") == 0 ? NULL : target->scope;
+    if (asprintf(&what, "publish %s%s%s%s", target->file, target->for_qwen ? " --for qwen" : "", more[0] ? " " : "",
+                 more) < 0) {
         what = NULL;
         return NULL;
     }
@@ -25,7 +25,7 @@ static char *publish_command(const struct cli *cli, const struct qs_target *targ
 static bool kept_well(const struct qs_target *target, uid_t owner, struct findings *findings)
 {
     struct stat st;
-    char *advice AUTO_FREE = NULL;
+    AUTO_FREE char *advice = NULL;
     if (stat(target->file, &st) != 0)
         return true; /* missing, or not to be seen: the comparison says so */
     if (st.st_uid != owner && st.st_uid != 0) {
@@ -44,53 +44,43 @@ static bool kept_well(const struct qs_target *target, uid_t owner, struct findin
     return true;
 }
 
-static void report_release(struct qs_publish_report **report)
+static void compare(struct cli *cli, const struct qs_target *target, struct findings *findings)
 {
-    qs_publish_report_free(*report);
-}
-
-static void compare(struct cli *cli, struct qs_store *store, const struct qs_target *target, struct findings *findings)
-{
-    struct qs_publish_report *found AUTO(report_release) = NULL;
+    AUTO(qs_publish_report_release) struct qs_publish_report found = {0};
     struct qs_error err = {0};
-    enum qs_status status = qs_publish_check(store, target, &found, &err);
+    enum qs_status status = qs_publish_check(NULL, cli->root, target, &found, &err);
     if (status == QS_UNTRUSTED && geteuid() != 0) {
         finding_add(findings, NAME, FINDING_WARN, "ask again as its owner", "%s cannot be looked at by this user: %s",
                     target->file, err.message);
         return;
     }
-    if (status != QS_OK) {
+    if (status) {
         finding_add(findings, NAME, FINDING_FAIL, err.advice[0] ? err.advice : NULL, "%s: %s: %s", target->file,
                     qs_status_name(status), err.message);
         return;
     }
-    bool edited = found->state == QS_PUBLISH_EDITED;
-    char *again AUTO_FREE = publish_command(cli, target, edited ? "--check" : "");
-    finding_add(findings, NAME, found->state == QS_PUBLISH_CURRENT ? FINDING_OK : FINDING_FAIL,
-                found->state == QS_PUBLISH_CURRENT ? NULL : again, "%s: %s%s", target->file,
-                qs_publish_state_name(found->state),
-                edited                             ? ", not what was published last"
-                : found->state == QS_PUBLISH_STALE ? ", the settings have moved on"
-                                                   : "");
-}
-
-static void targets_release(struct qs_target_list **targets)
-{
-    qs_target_list_free(*targets);
+    bool edited = found.state == QS_PUBLISH_EDITED;
+    AUTO_FREE char *again = publish_command(cli, target, edited ? "--check" : "");
+    finding_add(findings, NAME, found.state == QS_PUBLISH_CURRENT ? FINDING_OK : FINDING_FAIL,
+                found.state == QS_PUBLISH_CURRENT ? NULL : again, "%s: %s%s", target->file,
+                qs_publish_state_name(found.state),
+                edited                            ? ", not what was published last"
+                : found.state == QS_PUBLISH_STALE ? ", the settings have moved on"
+                                                  : "");
 }
 
 static size_t files_of(struct cli *cli, enum qs_scope scope, struct findings *findings)
 {
-    struct qs_store *store AUTO(auto_store) = NULL;
-    struct qs_target_list *targets AUTO(targets_release) = NULL;
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO(qs_target_list_release) struct qs_target_list targets = {0};
     struct stat st;
-    if (cli_open(cli, scope, &store, NULL) != QS_OK || qs_publish_list(store, &targets, NULL) != QS_OK)
+    if (cli_open(cli, scope, &store, NULL) || qs_publish_list(store, &targets, NULL))
         return 0; /* the look at the store says why */
     uid_t owner = stat(qs_store_path(store), &st) == 0 ? st.st_uid : geteuid();
-    for (size_t i = 0; i < qs_target_list_count(targets); i++)
-        if (kept_well(qs_target_list_at(targets, i), owner, findings))
-            compare(cli, store, qs_target_list_at(targets, i), findings);
-    return qs_target_list_count(targets);
+    for (size_t i = 0; i < targets.count; i++)
+        if (kept_well(&targets.items[i], owner, findings))
+            compare(cli, &targets.items[i], findings);
+    return targets.count;
 }
 
 void doctor_files(struct cli *cli, struct findings *findings)

@@ -7,12 +7,12 @@
 
 static void policy(struct cli *cli, struct findings *findings)
 {
-    struct qs_policy_options options = {.size = sizeof options, .root = cli->root, .wait_ms = cli->read_wait_ms};
+    struct qs_policy_options options = {.root = cli->root, .wait_ms = cli->read_wait_ms};
     struct qs_policy_result *result = NULL;
     struct qs_error err = {0};
-    char *see AUTO_FREE = doctor_command(cli, NULL, "policy");
+    AUTO_FREE char *see = doctor_command(cli, NULL, "policy");
     enum qs_status status = qs_policy_read(&options, &result, &err);
-    if (status == QS_OK) {
+    if (!status) {
         const struct qs_policy *found = qs_policy_get(result);
         finding_add(findings, "policy", FINDING_OK, NULL, "set: filesystem %s, network %s",
                     found->filesystem == QS_FS_READ_ONLY ? "read-only" : "workspace-write",
@@ -30,7 +30,7 @@ static void environment(struct cli *cli, struct findings *findings)
 {
     const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
     const struct passwd *entry = getpwuid(geteuid());
-    char *usual AUTO_FREE = NULL;
+    AUTO_FREE char *usual = NULL;
     if (cli->root)
         return;
     if (!entry || !entry->pw_dir) {

@@ -41,9 +41,9 @@ static void absent(const struct subject *subject, struct qs_store *store, const 
     char name[64];
     bool required = false;
     struct qs_error err = {0};
-    char *init AUTO_FREE = doctor_command(subject->cli, subject->scope_name, "init");
+    AUTO_FREE char *init = doctor_command(subject->cli, subject->scope_name, "init");
     name_of(subject, "store", name);
-    if (qs_store_is_required(store, &required, &err) != QS_OK)
+    if (qs_store_is_required(store, &required, &err))
         finding_add_error(subject->findings, name, FINDING_FAIL, &err, NULL);
     else if (required)
         finding_add(subject->findings, name, FINDING_FAIL, init,
@@ -56,11 +56,13 @@ static void absent(const struct subject *subject, struct qs_store *store, const 
 static void unwell(const struct subject *subject, const struct qs_error *err)
 {
     char name[64];
-    char *see AUTO_FREE = NULL;
+    AUTO_FREE char *see = NULL;
     struct qs_error shown = *err;
     if (err->status == QS_DAMAGED) {
         see = doctor_command(subject->cli, subject->scope_name, "repair");
         shown.advice[0] = '\0';
+    } else if (err->status == QS_NEWER) {
+        see = NULL;
     } else if (asprintf(&see, "namei -l %s", subject->dir.path) < 0) {
         see = NULL;
     }
@@ -71,16 +73,16 @@ static void unwell(const struct subject *subject, const struct qs_error *err)
 static void store(struct subject *subject)
 {
     char name[64];
-    struct qs_store *handle AUTO(auto_store) = NULL;
-    struct qs_fsck_report found = {.size = sizeof found};
+    AUTO_STORE struct qs_store *handle = NULL;
+    struct qs_fsck_report found;
     struct qs_error err = {0};
     enum qs_status status = cli_open(subject->cli, subject->scope, &handle, &err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_fsck(handle, &found, &err);
     subject->exists = status != QS_ABSENT;
     if (status == QS_ABSENT)
         absent(subject, handle, &err);
-    else if (status != QS_OK)
+    else if (status)
         unwell(subject, &err);
     else
         finding_add(subject->findings, name_of(subject, "store", name), FINDING_OK, NULL,
@@ -92,14 +94,13 @@ static void store(struct subject *subject)
 /* A system store that is not demanded can be taken away, and the policy falls to the user's own. */
 static void required(const struct subject *subject)
 {
-    struct qs_store *handle AUTO(auto_store) = NULL;
+    AUTO_STORE struct qs_store *handle = NULL;
     struct qs_error err = {0};
     bool is_required = false;
-    char *demand AUTO_FREE = doctor_command(subject->cli, subject->scope_name, "require");
-    if (subject->scope != QS_SCOPE_SYSTEM || !subject->exists ||
-        cli_open(subject->cli, subject->scope, &handle, NULL) != QS_OK)
+    AUTO_FREE char *demand = doctor_command(subject->cli, subject->scope_name, "require");
+    if (subject->scope != QS_SCOPE_SYSTEM || !subject->exists || cli_open(subject->cli, subject->scope, &handle, NULL))
         return;
-    if (qs_store_is_required(handle, &is_required, &err) != QS_OK)
+    if (qs_store_is_required(handle, &is_required, &err))
         finding_add_error(subject->findings, "required", FINDING_FAIL, &err, NULL);
     else if (is_required)
         finding_add(subject->findings, "required", FINDING_OK, NULL, "the system store must exist");
@@ -116,7 +117,7 @@ static void mode(const struct subject *subject, int dir_fd, const char *file, mo
 {
     struct stat st;
     char name[64];
-    char *advice AUTO_FREE = NULL;
+    AUTO_FREE char *advice = NULL;
     if (fstatat(dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return;
     if (!S_ISREG(st.st_mode) || ((st.st_mode & wanted) == wanted && !(st.st_mode & unwanted)))
@@ -206,7 +207,7 @@ static void leftovers(const struct subject *subject, int dir_fd)
     int fd = os_open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
-        char *advice AUTO_FREE = NULL;
+        AUTO_FREE char *advice = NULL;
         if (belongs(entry->d_name))
             continue;
         if (asprintf(&advice, "ls -l %s/%s", subject->dir.path, entry->d_name) < 0)
@@ -226,7 +227,7 @@ static void unfinished(const struct subject *subject)
     int fd = -1;
     if (subject->scope != QS_SCOPE_SYSTEM && !subject->dir.home)
         return; /* the scopes of one root lie side by side: once is enough */
-    if (store_dir_open_parent(&subject->dir, false, &fd, NULL) != QS_OK)
+    if (store_dir_open_parent(&subject->dir, false, &fd, NULL))
         return;
     int again = os_open_at(fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
     (void)close(fd);
@@ -245,20 +246,20 @@ static void unfinished(const struct subject *subject)
 
 static void look(struct cli *cli, enum qs_scope scope, struct findings *findings)
 {
-    struct subject subject AUTO(
-        place_drop) = {.cli = cli, .findings = findings, .scope = scope, .scope_name = qs_scope_name(scope)};
+    AUTO(place_drop)
+    struct subject subject = {.cli = cli, .findings = findings, .scope = scope, .scope_name = qs_scope_name(scope)};
     struct qs_error err = {0};
     char name[64];
-    int dir_fd AUTO_FD = -1;
+    AUTO_FD int dir_fd = -1;
     cli->home_noted = true; /* a finding of its own */
-    if (store_dir_init(scope, cli->root, &subject.dir, &err) != QS_OK) {
+    if (store_dir_init(scope, cli->root, &subject.dir, &err)) {
         finding_add_error(findings, name_of(&subject, "store", name), FINDING_FAIL, &err, NULL);
         return;
     }
     store(&subject);
     required(&subject);
     unfinished(&subject);
-    if (store_dir_open(&subject.dir, &dir_fd, NULL) != QS_OK)
+    if (store_dir_open(&subject.dir, &dir_fd, NULL))
         return; /* absent, or said above */
     modes(&subject, dir_fd);
     file_system(&subject, dir_fd);

@@ -12,6 +12,8 @@
 #define QS_VALUE_MAX_BYTES      (4u * 1024u * 1024u) /* canonical text of one leaf */
 #define QS_DOCUMENT_MAX_BYTES   (64u * 1024u * 1024u) /* text of one document */
 #define QS_SETTINGS_MAX_ENTRIES (1000u * 1000u)       /* leaves in one store */
+#define QS_LOCKS_MAX_ENTRIES    (64u * 1024u)         /* locks in one store */
+#define QS_TARGETS_MAX_ENTRIES  (64u * 1024u)         /* files that one store is published to */
 #define QS_MESSAGE_MAX_BYTES    4096u                 /* commit message */
 #define QS_NAME_MAX_BYTES       255u                  /* user and program names in the history */
 #define QS_PATH_MAX_BYTES       4095u                 /* a file name handed to the library */

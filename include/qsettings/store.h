@@ -37,16 +37,14 @@ struct qs_snapshot;
 
 /* Weakest first; the numbers are stored on disk. A workspace is a file, not a store. */
 enum qs_scope {
-    QS_SCOPE_EFFECTIVE = 0, /* no store: what all scopes give together; only where a function allows it */
     QS_SCOPE_DEFAULTS = 1,
     QS_SCOPE_USER = 2,
     QS_SCOPE_SYSTEM = 3,
 };
 
-QS_API const char *qs_scope_name(enum qs_scope scope); /* "effective", "defaults", "user", "system" */
+QS_API const char *qs_scope_name(enum qs_scope scope); /* "defaults", "user", "system" */
 
 struct qs_store_options {
-    size_t size;      /* sizeof(struct qs_store_options); likewise in all that follow */
     const char *root; /* NULL: the fixed places. Else DIR/defaults, DIR/user, DIR/system, owned by root or the caller.
                        * Never taken from the environment. */
     unsigned wait_ms; /* how long a read may retry; 0: QS_DEFAULT_READ_WAIT_MS */
@@ -61,7 +59,6 @@ QS_API void qs_store_close(struct qs_store *store);
 
 QS_API enum qs_scope qs_store_scope(const struct qs_store *store);
 QS_API const char *qs_store_path(const struct qs_store *store); /* the directory; valid until close */
-QS_API const char *qs_store_root(const struct qs_store *store); /* as given, NULL for the fixed places; until close */
 
 /*
  * Reads the newest generation whole, verified, into private memory.
@@ -69,7 +66,8 @@ QS_API const char *qs_store_root(const struct qs_store *store); /* as given, NUL
  * Ownership: one reference for the caller; release with qs_snapshot_unref.
  * Errors: QS_ABSENT (ENOENT in a directory that could be opened, at some step of the way), QS_UNTRUSTED (owner, mode,
  * not permitted, a link inside the store), QS_DAMAGED (page and reason; the same fault in three walks over 200 ms with
- * unchanged metas), QS_BUSY (writers moved on faster than the deadline allowed; figures in the message), QS_IO.
+ * unchanged metas), QS_BUSY (writers moved on faster than the deadline allowed, in three walks at least; figures in the
+ * message), QS_NEWER (a later version's store), QS_IO.
  * Durability: what is read may be the generation whose last write has not returned to its writer yet.
  * Cost: one pass over the settings' pages; independent of the length of the history.
  */
@@ -119,12 +117,12 @@ struct qs_iter {
 QS_API struct qs_iter qs_snapshot_iter(const struct qs_snapshot *snapshot, const struct qs_key *prefix);
 QS_API bool qs_iter_next(struct qs_iter *iter, struct qs_bytes *ret_key, struct qs_bytes *ret_value);
 
-/* Locked subtrees, in the store's order. data NULL unless index < count. */
+/* Locked subtrees, in the store's order. */
 QS_API size_t qs_snapshot_lock_count(const struct qs_snapshot *snapshot);
 QS_API struct qs_bytes qs_snapshot_lock_at(const struct qs_snapshot *snapshot, size_t index);
 
 /* Has the store changed since? True if the path's device or inode differs, or the metas differ; a store that is gone or
- * cannot be opened any more has changed too (and NULL). Cost: a walk of the path and one small read. */
+ * cannot be opened any more has changed too. Cost: a walk of the path and one small read. */
 QS_API bool qs_snapshot_changed(const struct qs_snapshot *snapshot, struct qs_store *store);
 
 #ifdef __cplusplus

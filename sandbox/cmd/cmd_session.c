@@ -35,7 +35,7 @@ static void release_keeper(struct keeper *keeper)
 static enum qs_status freeze(const struct options *options, struct keeper *keeper, bool *ret_limited,
                              struct qs_error *err)
 {
-    const struct qs_policy_options where = {.size = sizeof where, .root = options->run.root};
+    const struct qs_policy_options where = {.root = options->run.root};
     struct qs_policy_result *result = NULL;
     enum qs_status status = qs_policy_read(&where, &result, err);
     if (status == QS_OK && (options->run.closed || options->run.read_only))

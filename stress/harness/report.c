@@ -41,10 +41,10 @@ void report_fact(struct report *report, const char *name, const char *format, ..
             *at = ' ';
 }
 
-void report_note(struct report *report, const char *kind, double at_s, const char *who, const char *text)
+void report_sighting(struct report *report, const char *kind, double at_s, const char *who, const char *text)
 {
-    if (report->note_count < REPORT_NOTES_MAX)
-        report->notes[report->note_count++] = (struct report_note){kind, at_s, who, text};
+    if (report->sighting_count < REPORT_SIGHTINGS_MAX)
+        report->sightings[report->sighting_count++] = (struct report_sighting){kind, at_s, who, text};
 }
 
 uint64_t report_violations(const struct report *report)
@@ -133,4 +133,32 @@ bool report_emit(const struct report *report, const char *json, const char *juni
         (void)stress_fail(STRESS_FAILED, report->command, "cannot write to standard output");
     ok = write_one(report, report_junit, junit) && ok;
     return write_one(report, report_html, html) && ok;
+}
+
+/* ---- sightings in shared memory ---- */
+
+void sightings_add(struct sightings *sightings, unsigned kind, uint64_t at_ns, const char *who, const char *text)
+{
+    if (atomic_load(&sightings->count[kind]) >= SIGHTINGS_KEPT)
+        return;
+    unsigned index = atomic_fetch_add(&sightings->count[kind], 1);
+    if (index >= SIGHTINGS_KEPT)
+        return;
+    struct sighting *sighting = &sightings->kept[kind][index];
+    sighting->at_ns = at_ns;
+    (void)snprintf(sighting->who, sizeof sighting->who, "%s", who);
+    (void)snprintf(sighting->text, sizeof sighting->text, "%s", text);
+    for (char *at = sighting->text; *at; at++)
+        if (*at < 0x20 || *at > 0x7e)
+            *at = '?';
+    atomic_store(&sighting->ready, true);
+}
+
+void sightings_report(const struct sightings *sightings, unsigned kind, const char *name, struct report *report)
+{
+    for (unsigned i = 0; i < SIGHTINGS_KEPT; i++) {
+        const struct sighting *sighting = &sightings->kept[kind][i];
+        if (atomic_load(&sighting->ready))
+            report_sighting(report, name, (double)sighting->at_ns / 1e9, sighting->who, sighting->text);
+    }
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * qstress: what all its commands share: the command table, options, the seeded generator, the clock, exit statuses.
+ * What all commands of qstress share: options, the seeded generator, the clock, children, scratch directories, exit
+ * statuses.
  *
- * A command is one function `int stress_cmd_NAME(int argc, char **argv)` in its own file, with argv[0] the command's
- * name; main.c lists it. What it returns is the program's exit status.
+ * A command is one function `int stress_cmd_NAME(int argc, char **argv)`, which its room declares and the table in
+ * stress/cmd/qstress_main.c lists. argv[0] is the command's name; what it returns is the program's exit status.
  */
 #ifndef STRESS_STRESS_H
 #define STRESS_STRESS_H
@@ -20,11 +21,6 @@ enum stress_exit {
     STRESS_FORBIDDEN = 7, /* needs a right that is not there */
     STRESS_FAILED = 10,   /* the harness itself could not do its work: says nothing about the thing tested */
 };
-
-int stress_cmd_race(int argc, char **argv);
-int stress_cmd_sessions(int argc, char **argv);
-int stress_cmd_kill(int argc, char **argv);
-int stress_cmd_powercut(int argc, char **argv);
 
 /* "qstress: COMMAND: text" on standard error; returns status, so that `return stress_fail(...)` reads well. */
 int stress_fail(int status, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -80,6 +76,16 @@ void stress_pause(struct stress_rng *rng);
 /* Calls work in a child with so many seconds to live: for what may crash or hang, which then is a finding and not the
  * end. 0: it came to its end; else the signal that it died of; -1 with errno: there could be no child. */
 int stress_in_child(void (*work)(void *context), void *context, unsigned seconds);
+
+/* Runs argv[0] (a path) with standard input from /dev/null and standard output to standard error, or both outputs to a
+ * file that is made anew. Its exit status, 128 + n on signal n, -1 with errno if it could not be started. */
+int command_run(char *const argv[], const char *output_file);
+
+/* "what ended with status 3", or why it could not be started. */
+void command_describe(char *text, size_t size, const char *what, int status);
+
+/* Adds ": " and the first line of an output file, if it has one. */
+void command_first_line(char *text, size_t size, const char *output_file);
 
 /* A fresh scratch directory, mode 0755, below dir (NULL: $TMPDIR or /tmp). Heap path of the caller; NULL with errno. */
 char *stress_scratch(const char *dir);

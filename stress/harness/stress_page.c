@@ -62,20 +62,20 @@ static void tables(const struct report *report, struct buf *out)
     buf_add_str(out, "</table>\n");
 }
 
-static void notes(const struct report *report, struct buf *out)
+static void sightings(const struct report *report, struct buf *out)
 {
-    if (!report->note_count)
+    if (!report->sighting_count)
         return;
     buf_add_str(out, "<h2>Seen (the first of each kind)</h2>\n<table>\n<tr><th>at</th><th>kind</th><th>who</th><th>what"
                      "</th></tr>\n");
-    for (size_t i = 0; i < report->note_count; i++) {
-        const struct report_note *note = &report->notes[i];
-        buf_printf(out, "<tr><td>%.3f s</td><td>", note->at_s);
-        report_escape(out, note->kind);
+    for (size_t i = 0; i < report->sighting_count; i++) {
+        const struct report_sighting *sighting = &report->sightings[i];
+        buf_printf(out, "<tr><td>%.3f s</td><td>", sighting->at_s);
+        report_escape(out, sighting->kind);
         buf_add_str(out, "</td><td>");
-        report_escape(out, note->who);
+        report_escape(out, sighting->who);
         buf_add_str(out, "</td><td>");
-        report_escape(out, note->text);
+        report_escape(out, sighting->text);
         buf_add_str(out, "</td></tr>\n");
     }
     buf_add_str(out, "</table>\n");
@@ -220,6 +220,6 @@ void report_html(const struct report *report, struct buf *out)
         latency(report->read_ns, out);
     if (report->gaps)
         timeline(report->gaps, out);
-    notes(report, out);
+    sightings(report, out);
     buf_add_str(out, "</body></html>\n");
 }

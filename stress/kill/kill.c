@@ -2,8 +2,8 @@
 /* qstress kill: the command and its report. */
 #include "stress/kill/kill.h"
 
-#include "stress/harness/backend.h"
 #include "stress/harness/stress.h"
+#include "stress/ways/backend.h"
 
 #include "base/cleanup.h"
 
@@ -162,9 +162,9 @@ static int report(const struct command *c, const struct run *runs, size_t count)
         print_text(runs, count);
     for (size_t i = 0; i < count; i++) {
         bad += violations(&runs[i].tally);
-        for (unsigned n = 0; n < runs[i].tally.notes; n++)
+        for (unsigned n = 0; n < runs[i].tally.sightings; n++)
             (void)fprintf(stderr, "%s (%s%s), %s\n", runs[i].op->name, runs[i].mode, runs[i].waiter ? ", waiter" : "",
-                          runs[i].tally.note[n]);
+                          runs[i].tally.sighting[n]);
     }
     return (bad != 0) == c->expect_violation ? STRESS_CLEAN : STRESS_VIOLATION;
 }

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define KILL_TEXT_BYTES 400
-#define KILL_NOTES      5
+#define KILL_SIGHTINGS  5
 
 enum kill_verdict {
     KILL_OK,
@@ -64,8 +64,8 @@ extern const struct kill_op kill_foreign;
 struct kill_tally {
     uint64_t points; /* system-call stops at which it was killed or stopped */
     uint64_t count[KILL_VERDICTS];
-    unsigned notes;
-    char note[KILL_NOTES][KILL_TEXT_BYTES];
+    unsigned sightings;
+    char sighting[KILL_SIGHTINGS][KILL_TEXT_BYTES];
 };
 
 struct kill_options {
@@ -81,5 +81,7 @@ bool kill_stop_at_each_call(const struct kill_op *op, const struct kill_context 
 
 /* Set by the command's signal handler: end soon, and clean up. */
 bool kill_interrupted(void);
+
+int stress_cmd_kill(int argc, char **argv);
 
 #endif

@@ -3,8 +3,8 @@
  * A foreign program under the kill harness: a command line that writes one file. What is known of the file is only that
  * it was whole before and must be whole after: JSON, or what a checking command accepts.
  */
-#include "stress/harness/backend.h"
 #include "stress/kill/kill.h"
+#include "stress/ways/backend.h"
 
 #include "base/cleanup.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is killed: each operation of the store, and the ways of saving a file. */
-#include "stress/harness/backend.h"
 #include "stress/kill/kill.h"
-#include "stress/ways/store_scenarios.h"
+#include "stress/ways/backend.h"
+#include "stress/ways/store_steps.h"
 
 #include "qsettings/file.h"
 #include "qsettings/publish.h"
@@ -182,14 +182,12 @@ static void look_file(const struct kill_context *context, struct kill_look *ret_
 static enum qs_status publish(const struct paths *paths, struct qs_error *err)
 {
     struct qs_store *store = NULL;
-    struct qs_target target = {.size = sizeof target, .file = paths->file, .scope = QS_SCOPE_SYSTEM};
+    struct qs_target target = {.file = paths->file, .scope = "system"};
     enum qs_publish_outcome outcome;
     enum qs_status status =
-        qs_store_open(QS_SCOPE_SYSTEM,
-                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = paths->root}, &store,
-                      err);
+        qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = paths->root}, &store, err);
     if (status == QS_OK)
-        status = qs_publish(store, &target, 0, &outcome, err);
+        status = qs_publish(store, paths->root, &target, 0, &outcome, err);
     qs_store_close(store);
     return status;
 }

@@ -10,7 +10,7 @@
  */
 #include "stress/harness/stress.h"
 #include "stress/kill/kill.h"
-#include "stress/ways/trace.h"
+#include "stress/kill/trace.h"
 
 #include "base/cleanup.h"
 
@@ -208,9 +208,9 @@ static bool ask_judge(struct runner *runner, bool after_waiter, char *why)
 static void count(struct kill_tally *tally, enum kill_verdict verdict, uint64_t point, const char *why)
 {
     tally->count[verdict]++;
-    if (verdict != KILL_OK && tally->notes < KILL_NOTES)
-        (void)snprintf(tally->note[tally->notes++], KILL_TEXT_BYTES, "stop %llu: %s: %.340s", (unsigned long long)point,
-                       kill_verdict_name(verdict), why);
+    if (verdict != KILL_OK && tally->sightings < KILL_SIGHTINGS)
+        (void)snprintf(tally->sighting[tally->sightings++], KILL_TEXT_BYTES, "stop %llu: %s: %.340s",
+                       (unsigned long long)point, kill_verdict_name(verdict), why);
 }
 
 /* ---- the traced run ---- */

@@ -332,11 +332,11 @@ static bool fill_plan(struct planner *planner, size_t max_states)
         wanted = max_states / 2 ? max_states / 2 : 1;
     if (!add_prefixes(planner, prefixes, wanted))
         return false;
-    size_t room = max_states - wanted, tears = tearable ? room / 3 : 0;
-    planner->plan.complete = wanted == prefixes && subsets <= room - tears;
+    size_t lab = max_states - wanted, tears = tearable ? lab / 3 : 0;
+    planner->plan.complete = wanted == prefixes && subsets <= lab - tears;
     if (planner->plan.complete && tearable)
-        tears = room - subsets;
-    bool done = planner->plan.complete ? add_all_subsets(planner) : add_some_subsets(planner, room - tears);
+        tears = lab - subsets;
+    bool done = planner->plan.complete ? add_all_subsets(planner) : add_some_subsets(planner, lab - tears);
     return done && add_tears(planner, tears);
 }
 

@@ -69,7 +69,7 @@ struct crash_plan {
 };
 
 /* Plans up to max_states states (at least one): every prefix, and then subsets and tears, all of them where they fit,
- * else a choice by seed; where even the prefixes are too many, they get half of the room. States of one window stand
+ * else a choice by seed; where even the prefixes are too many, they get half of the number. States of one window stand
  * together, windows in order, so that an image can be carried forward. False when memory ran out.
  * Ownership: the caller releases with crash_plan_release. */
 bool crash_plan_make(const struct crash_log *log, size_t max_states, uint64_t seed, struct crash_plan *ret_plan);

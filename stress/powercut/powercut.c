@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qstress powercut: the command, the room, the report. */
+/* qstress powercut: the command, the lab, the report. */
 #include "stress/powercut/powercut.h"
 
 #include "stress/harness/stress.h"
@@ -96,21 +96,21 @@ static int check_host(const struct power_fs *fs)
         return stress_fail(STRESS_FORBIDDEN, COMMAND, "%s is not installed: a %s cannot be made", fs->mkfs[0],
                            fs->name);
     struct stat st;
-    if (stat(ROOM, &st) != 0 || !S_ISDIR(st.st_mode))
-        return stress_fail(STRESS_FORBIDDEN, COMMAND, "there is no directory " ROOM " to mount over");
+    if (stat(LAB, &st) != 0 || !S_ISDIR(st.st_mode))
+        return stress_fail(STRESS_FORBIDDEN, COMMAND, "there is no directory " LAB " to mount over");
     return STRESS_CLEAN;
 }
 
-/* ---- the room ---- */
+/* ---- the lab ---- */
 
-/* Mounts are private, so nothing shows outside; /proc is the room's own, since process ids in it are. */
+/* Mounts are private, so nothing shows outside; /proc is the lab's own, since process ids in it are. */
 static enum qs_status furnish(struct qs_error *err)
 {
-    static const char *const dirs[] = {ROOM_DISK, ROOM_FS, ROOM_ASIDE};
+    static const char *const dirs[] = {LAB_DISK, LAB_FS, LAB_ASIDE};
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return error_sys(err, QS_IO, errno, "cannot make the mounts private");
-    if (mount("qstress", ROOM, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") != 0)
-        return error_sys(err, QS_IO, errno, "cannot mount a tmpfs at " ROOM);
+    if (mount("qstress", LAB, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") != 0)
+        return error_sys(err, QS_IO, errno, "cannot mount a tmpfs at " LAB);
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
         return error_sys(err, QS_IO, errno, "cannot mount /proc");
     for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
@@ -130,7 +130,7 @@ static void count_log(const struct crash_log *log, struct power_result *result)
     }
 }
 
-static void run_in_room(const struct command *command, struct power_result *result)
+static void run_in_lab(const struct command *command, struct power_result *result)
 {
     struct qs_error err = {0};
     struct power_recording recording;
@@ -150,35 +150,35 @@ static void run_in_room(const struct command *command, struct power_result *resu
         (void)snprintf(result->failure, sizeof result->failure, "%.500s", err.message);
 }
 
-/* The first process of the room must not outlive the command: it waits until it is sure to be told of its death. */
-static void room_main(const struct command *command, struct power_result *result, int go_fd)
+/* The first process of the lab must not outlive the command: it waits until it is sure to be told of its death. */
+static void lab_main(const struct command *command, struct power_result *result, int go_fd)
 {
     char byte;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (read(go_fd, &byte, 1) == 1)
-        run_in_room(command, result);
+        run_in_lab(command, result);
     _exit(0);
 }
 
 /* clone(2) without a stack is a fork into new namespaces. unshare(2) will not do: it would put all later children of
- * this process into the PID namespace too, which is dead as soon as the room is. */
-static pid_t fork_room(void)
+ * this process into the PID namespace too, which is dead as soon as the lab is. */
+static pid_t fork_lab(void)
 {
     return (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
-static int enter_room(const struct command *command, struct power_result *result)
+static int enter_lab(const struct command *command, struct power_result *result)
 {
     int go[2];
     if (pipe2(go, O_CLOEXEC) != 0)
         return stress_fail(STRESS_FAILED, COMMAND, "cannot make a pipe: %s", strerrordesc_np(errno));
-    pid_t pid = fork_room();
+    pid_t pid = fork_lab();
     if (pid < 0)
         return stress_fail(STRESS_FORBIDDEN, COMMAND, "cannot make namespaces for mounts and processes: %s",
                            strerrordesc_np(errno));
     if (pid == 0) {
         (void)close(go[1]);
-        room_main(command, result, go[0]);
+        lab_main(command, result, go[0]);
     }
     (void)close(go[0]);
     bool told = write(go[1], "g", 1) == 1;
@@ -235,8 +235,8 @@ static int report(const struct command *command, const struct power_result *resu
         print_json(command, result);
     else
         print_text(command, result);
-    for (unsigned i = 0; i < result->notes; i++)
-        (void)fprintf(stderr, "%s\n", result->note[i]);
+    for (unsigned i = 0; i < result->sightings; i++)
+        (void)fprintf(stderr, "%s\n", result->sighting[i]);
     if (result->prefix_unmountable)
         return stress_fail(STRESS_FAILED, COMMAND, "a whole prefix of the log did not mount");
     bool violated = result->count[POWER_OK] + result->count[POWER_NOMOUNT] != result->states;
@@ -262,7 +262,7 @@ int stress_cmd_powercut(int argc, char **argv)
     struct power_result *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (result == MAP_FAILED)
         return stress_fail(STRESS_FAILED, COMMAND, "out of memory");
-    status = enter_room(&command, result);
+    status = enter_lab(&command, result);
     if (status == STRESS_CLEAN)
         status = report(&command, result);
     (void)munmap(result, sizeof *result);

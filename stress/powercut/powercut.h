@@ -4,13 +4,13 @@
  * build the images that a power cut may leave, let the file system recover each, and judge what the workload finds
  * there.
  *
- *     the command ── fork ── the room: a PID and a mount namespace of its own, a tmpfs over ROOM
- *                             ├── the recording disk (fuse_image.h) -> loop device -> ext4, XFS or btrfs at ROOM/fs
+ *     the command ── fork ── the lab: a PID and a mount namespace of its own, a tmpfs over LAB
+ *                             ├── the recording disk (fuse_image.h) -> loop device -> ext4, XFS or btrfs at LAB/fs
  *                             ├── the writer, step by step, a mark after each; beside it a program that fsyncs too
- *                             └── for each state: image -> loop device -> mount at ROOM/fs -> a child judges
+ *                             └── for each state: image -> loop device -> mount at LAB/fs -> a child judges
  *
- * When the command ends, in whatever way, the room's first process dies with it, with that all processes and mounts of
- * the room, and with those the loop devices. Nothing of it is ever in the file system outside.
+ * When the command ends, in whatever way, the lab's first process dies with it, with that all processes and mounts of
+ * the lab, and with those the loop devices. Nothing of it is ever in the file system outside.
  */
 #ifndef STRESS_POWERCUT_H
 #define STRESS_POWERCUT_H
@@ -21,11 +21,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define ROOM       "/mnt"          /* exists on every system that keeps to the FHS; hidden in the room only */
-#define ROOM_DISK  ROOM "/disk"    /* the recording disk */
-#define ROOM_FS    ROOM "/fs"      /* the file system under test */
-#define ROOM_WORK  ROOM_FS "/work" /* where the workload lives */
-#define ROOM_ASIDE ROOM "/aside"   /* what is not on the disk under test: a backup to restore from */
+#define LAB       "/mnt"         /* exists on every system that keeps to the FHS; hidden in the lab only */
+#define LAB_DISK  LAB "/disk"    /* the recording disk */
+#define LAB_FS    LAB "/fs"      /* the file system under test */
+#define LAB_WORK  LAB_FS "/work" /* where the workload lives */
+#define LAB_ASIDE LAB "/aside"   /* what is not on the disk under test: a backup to restore from */
 
 enum power_verdict {
     POWER_OK,
@@ -45,9 +45,9 @@ struct power_options {
 };
 
 #define POWER_TEXT_BYTES 512
-#define POWER_NOTES      10
+#define POWER_SIGHTINGS  10
 
-/* What the room reports; in memory shared with the command. */
+/* What the lab reports; in memory shared with the command. */
 struct power_result {
     bool finished;           /* the run itself went well, whatever the verdicts */
     bool prefix_unmountable; /* a disk that never reorders left what does not mount */
@@ -56,9 +56,9 @@ struct power_result {
     uint64_t states, prefixes, tears;
     uint64_t refused; /* meta torn: states that the reader refused and repair mended */
     uint64_t count[POWER_VERDICTS];
-    unsigned notes;
-    char note[POWER_NOTES][POWER_TEXT_BYTES]; /* the first bad states */
-    char failure[POWER_TEXT_BYTES];           /* why it is not finished */
+    unsigned sightings;
+    char sighting[POWER_SIGHTINGS][POWER_TEXT_BYTES]; /* the first bad states */
+    char failure[POWER_TEXT_BYTES];                   /* why it is not finished */
 };
 
 /* ---- workloads: powercut_store.c (the store), powercut_files.c (files) ---- */
@@ -120,5 +120,7 @@ enum qs_status power_ask(void (*judge)(void *context), void *context, struct pow
 /* Meta writes torn at every byte, on no file system. */
 enum qs_status power_meta_torn(const struct power_options *options, struct power_result *result,
                                struct qs_error *err) QS_MUST_USE;
+
+int stress_cmd_powercut(int argc, char **argv);
 
 #endif

@@ -3,8 +3,8 @@
  * Workloads on a file: the known ways of saving one, and this project's qs_file_replace. Generation g of the document
  * is what step g - 1 wrote; generation 1 is there from the start.
  */
-#include "stress/harness/backend.h"
 #include "stress/powercut/powercut.h"
+#include "stress/ways/backend.h"
 
 #include "qsettings/file.h"
 
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORK_FILE ROOM_WORK "/settings.json"
+#define WORK_FILE LAB_WORK "/settings.json"
 
 static const struct document_shape shape = {.writers = 1, .values = 160}; /* some 10 KiB: several blocks */
 

@@ -3,7 +3,7 @@
 #include "stress/harness/stress.h"
 #include "stress/powercut/powercut.h"
 
-#include "stress/ways/loop.h"
+#include "stress/powercut/loop.h"
 
 #include "base/cleanup.h"
 #include "base/os.h"
@@ -20,7 +20,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#define STATE_FILE       ROOM "/state.img"
+#define STATE_FILE       LAB "/state.img"
 #define JUDGE_SECONDS    60 /* a judge that takes longer hangs, which is damage */
 #define UNMOUNT_ATTEMPTS 2000
 
@@ -103,7 +103,7 @@ static void forget_btrfs(void)
 
 static enum qs_status unmount_state(const struct power_fs *fs, struct qs_error *err)
 {
-    for (int attempt = 0; umount2(ROOM_FS, 0) != 0; attempt++) {
+    for (int attempt = 0; umount2(LAB_FS, 0) != 0; attempt++) {
         if (errno != EBUSY || attempt > UNMOUNT_ATTEMPTS)
             return error_sys(err, QS_IO, errno, "cannot unmount a state");
         (void)usleep(1000);
@@ -146,7 +146,7 @@ static enum qs_status mount_and_judge(struct judging *judging, const struct cras
     enum qs_status status = loop_attach(judging->state_fd, false, &loop, err);
     if (status != QS_OK)
         return status;
-    bool mounted = mount(loop.path, ROOM_FS, judging->fs->name, MS_NOATIME, judging->fs->mount_options) == 0;
+    bool mounted = mount(loop.path, LAB_FS, judging->fs->name, MS_NOATIME, judging->fs->mount_options) == 0;
     int mount_errno = errno;
     loop_release(&loop);
     if (!mounted) {
@@ -163,13 +163,14 @@ static enum qs_status mount_and_judge(struct judging *judging, const struct cras
     return status == QS_OK ? unmounted : status;
 }
 
-static void note(struct judging *judging, const struct crash_state *state, size_t number, enum power_verdict verdict)
+static void sighting(struct judging *judging, const struct crash_state *state, size_t number,
+                     enum power_verdict verdict)
 {
     struct power_result *result = judging->result;
-    if (result->notes >= POWER_NOTES)
+    if (result->sightings >= POWER_SIGHTINGS)
         return;
     char where[160];
-    (void)snprintf(result->note[result->notes++], POWER_TEXT_BYTES,
+    (void)snprintf(result->sighting[result->sightings++], POWER_TEXT_BYTES,
                    "state %zu (%s; %llu steps acknowledged): %s: %.220s", number,
                    crash_state_describe(state, where, sizeof where), (unsigned long long)state->acked,
                    verdict_names[verdict], judging->testimony->why);
@@ -205,8 +206,8 @@ static enum qs_status judge_one(struct judging *judging, const struct crash_stat
     result->prefix_unmountable |= bad_mount;
     if (verdict == POWER_OK || (verdict == POWER_NOMOUNT && !bad_mount))
         return QS_OK;
-    bool first = result->notes == 0;
-    note(judging, state, number, verdict);
+    bool first = result->sightings == 0;
+    sighting(judging, state, number, verdict);
     return first && judging->options->keep ? keep_image(judging, state, err) : QS_OK;
 }
 

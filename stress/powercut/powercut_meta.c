@@ -5,9 +5,9 @@
  * MDB_meta of mdb.c); here any number of its first or last bytes arrive. Each state must be read exactly as the old or
  * the new generation, or refused as damaged; and from a refused one repair must bring back what was acknowledged.
  */
-#include "stress/harness/backend.h"
 #include "stress/powercut/powercut.h"
-#include "stress/ways/store_scenarios.h"
+#include "stress/ways/backend.h"
+#include "stress/ways/store_steps.h"
 
 #include "base/cleanup.h"
 #include "base/os.h"
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define META_ROOT   ROOM_ASIDE "/meta"
+#define META_ROOT   LAB_ASIDE "/meta"
 #define META_STORE  META_ROOT "/system"
 #define META_DATA   META_STORE "/data.mdb"
 #define PAGE_BYTES  4096u
@@ -123,15 +123,11 @@ static enum power_verdict judge_refused(const struct meta_commit *commit, char *
 {
     struct qs_store *store = NULL;
     struct qs_error err = {0};
-    struct qs_repair_report *repair = NULL;
+    struct qs_repair_report repair;
     struct steps_look look;
-    enum qs_status status =
-        qs_store_open(QS_SCOPE_SYSTEM,
-                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = META_ROOT}, &store,
-                      &err);
+    enum qs_status status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = META_ROOT}, &store, &err);
     if (status == QS_OK)
         status = qs_store_repair(store, true, QS_DEFAULT_WAIT_MS, &repair, &err);
-    qs_repair_report_free(repair);
     qs_store_close(store);
     if (status != QS_OK) {
         (void)snprintf(why, POWER_TEXT_BYTES, "repair: %.300s", err.message);
@@ -203,8 +199,8 @@ static void count_state(const struct power_testimony *testimony, struct power_re
     result->states++;
     result->count[testimony->verdict]++;
     result->refused += testimony->refused;
-    if (testimony->verdict != POWER_OK && result->notes < POWER_NOTES)
-        (void)snprintf(result->note[result->notes++], POWER_TEXT_BYTES, "state %llu: %.400s",
+    if (testimony->verdict != POWER_OK && result->sightings < POWER_SIGHTINGS)
+        (void)snprintf(result->sighting[result->sightings++], POWER_TEXT_BYTES, "state %llu: %.400s",
                        (unsigned long long)result->states - 1, testimony->why);
 }
 

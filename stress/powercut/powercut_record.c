@@ -3,8 +3,8 @@
  * the log against the kernel's own counters. */
 #include "stress/powercut/powercut.h"
 
-#include "stress/ways/fuse_image.h"
-#include "stress/ways/loop.h"
+#include "stress/powercut/fuse_image.h"
+#include "stress/powercut/loop.h"
 
 #include "base/cleanup.h"
 
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BASE_FILE       ROOM "/base.img"
+#define BASE_FILE       LAB "/base.img"
 #define NEIGHBOUR_SYNCS 2 /* flushes of the other program during and after each step */
 
 /* Small, as little written as possible, nothing left to background threads. The journal and log sizes are the programs'
@@ -105,7 +105,7 @@ static enum qs_status start_server(struct disk *disk, unsigned drop_flush, struc
                                    .entries_fd = disk->entries_fd,
                                    .data_fd = disk->data_fd,
                                    .drop_flush = drop_flush};
-        _exit(fuse_image_serve(&image, ROOM_DISK, ready[1]));
+        _exit(fuse_image_serve(&image, LAB_DISK, ready[1]));
     }
     (void)close(ready[1]);
     char byte = 0;
@@ -123,7 +123,7 @@ static enum qs_status start_disk(struct disk *disk, const struct power_options *
     enum qs_status status = start_server(disk, (unsigned)options->drop_flush, err);
     if (status != QS_OK)
         return status;
-    disk->file_fd = open(ROOM_DISK "/" FUSE_IMAGE_NAME, O_RDWR | O_CLOEXEC);
+    disk->file_fd = open(LAB_DISK "/" FUSE_IMAGE_NAME, O_RDWR | O_CLOEXEC);
     if (disk->file_fd < 0)
         return error_sys(err, QS_IO, errno, "cannot open the recording disk");
     status = loop_attach(disk->file_fd, true, &disk->loop, err);
@@ -146,7 +146,7 @@ static enum qs_status stop_disk(struct disk *disk, struct qs_error *err)
     if (status != QS_OK)
         return status;
     /* The loop device lets go of the file a moment after its last close. */
-    for (int attempt = 0; umount2(ROOM_DISK, 0) != 0; attempt++) {
+    for (int attempt = 0; umount2(LAB_DISK, 0) != 0; attempt++) {
         if (errno != EBUSY || attempt > 2000)
             return error_sys(err, QS_IO, errno, "cannot unmount the recording disk");
         (void)usleep(1000);
@@ -159,7 +159,7 @@ static enum qs_status stop_disk(struct disk *disk, struct qs_error *err)
 /* Appends and flushes as long as it is asked to: one byte in, one flush, one byte out. */
 static int neighbour_run(int ask_fd, int answer_fd)
 {
-    AUTO_FD int fd = open(ROOM_FS "/neighbour", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    AUTO_FD int fd = open(LAB_FS "/neighbour", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     char block[1500], byte;
     memset(block, 'n', sizeof block);
     while (read(ask_fd, &byte, 1) == 1)
@@ -199,9 +199,9 @@ static bool put_mark(int mark_fd, uint64_t steps)
 
 static int writer_run(const struct power_work *work, uint64_t commits, const struct neighbour *neighbour)
 {
-    AUTO_FD int mark_fd = open(ROOM_DISK "/" FUSE_MARK_NAME, O_WRONLY | O_CLOEXEC);
-    AUTO_FD int fs_fd = open(ROOM_FS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (mark_fd < 0 || fs_fd < 0 || mkdir(ROOM_WORK, 0755) != 0 || work->prepare(commits) != 0)
+    AUTO_FD int mark_fd = open(LAB_DISK "/" FUSE_MARK_NAME, O_WRONLY | O_CLOEXEC);
+    AUTO_FD int fs_fd = open(LAB_FS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (mark_fd < 0 || fs_fd < 0 || mkdir(LAB_WORK, 0755) != 0 || work->prepare(commits) != 0)
         return 1;
     if (syncfs(fs_fd) != 0 || !put_mark(mark_fd, 0))
         return 2;
@@ -297,7 +297,7 @@ static enum qs_status read_log(const struct disk *disk, struct power_recording *
     return error_set(err, QS_IO, "the log has no mark");
 }
 
-/* The process that calls this lives in the room and ends soon: what it leaves open on an error goes with the room. */
+/* The process that calls this lives in the lab and ends soon: what it leaves open on an error goes with the lab. */
 enum qs_status power_record(const struct power_options *options, const struct power_fs *fs,
                             const struct power_work *work, struct power_recording *ret_recording, struct qs_error *err)
 {
@@ -308,12 +308,12 @@ enum qs_status power_record(const struct power_options *options, const struct po
         status = image_load(disk.image_fd, &recording.base, err);
     if (status == QS_OK)
         status = start_disk(&disk, options, err);
-    if (status == QS_OK && mount(disk.loop.path, ROOM_FS, fs->name, MS_NOATIME, NULL) != 0)
+    if (status == QS_OK && mount(disk.loop.path, LAB_FS, fs->name, MS_NOATIME, NULL) != 0)
         status = error_sys(err, QS_IO, errno, "cannot mount %s", fs->name);
     if (status == QS_OK)
         status =
             options->alone ? run_alone(work, options->commits, err) : run_beside_neighbour(work, options->commits, err);
-    if (status == QS_OK && umount2(ROOM_FS, 0) != 0)
+    if (status == QS_OK && umount2(LAB_FS, 0) != 0)
         status = error_sys(err, QS_IO, errno, "cannot unmount %s", fs->name);
     if (status == QS_OK)
         status = stop_disk(&disk, err);

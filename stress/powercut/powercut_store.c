@@ -9,12 +9,12 @@
  *     init       a store in a new root      1 each               none
  */
 #include "stress/powercut/powercut.h"
-#include "stress/ways/store_scenarios.h"
+#include "stress/ways/store_steps.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define BACKUP_FILE ROOM_ASIDE "/backup"
+#define BACKUP_FILE LAB_ASIDE "/backup"
 #define NEXT_NUMBER 1000000u /* of the document that is written after the cut */
 
 static int report(enum qs_status status, const struct qs_error *err)
@@ -28,29 +28,29 @@ static int prepare_store(uint64_t commits)
 {
     (void)commits;
     struct qs_error err = {0};
-    enum qs_status status = steps_init(ROOM_WORK, &err);
+    enum qs_status status = steps_init(LAB_WORK, &err);
     if (status == QS_OK)
-        status = steps_apply(ROOM_WORK, 1, QS_DEFAULT_WAIT_MS, &err);
+        status = steps_apply(LAB_WORK, 1, QS_DEFAULT_WAIT_MS, &err);
     return report(status, &err);
 }
 
 static int prepare_restore(uint64_t commits)
 {
     struct qs_error err = {0};
-    return prepare_store(commits) == 0 ? report(steps_backup(ROOM_WORK, BACKUP_FILE, &err), &err) : -1;
+    return prepare_store(commits) == 0 ? report(steps_backup(LAB_WORK, BACKUP_FILE, &err), &err) : -1;
 }
 
 static int step_set(uint64_t n)
 {
     struct qs_error err = {0};
-    return report(steps_apply(ROOM_WORK, 1 + n, QS_DEFAULT_WAIT_MS, &err), &err);
+    return report(steps_apply(LAB_WORK, 1 + n, QS_DEFAULT_WAIT_MS, &err), &err);
 }
 
 static int step_compact(uint64_t n)
 {
     struct qs_error err = {0};
     enum qs_status status =
-        n % 2 ? steps_apply(ROOM_WORK, 1 + (n + 1) / 2, QS_DEFAULT_WAIT_MS, &err) : steps_compact(ROOM_WORK, &err);
+        n % 2 ? steps_apply(LAB_WORK, 1 + (n + 1) / 2, QS_DEFAULT_WAIT_MS, &err) : steps_compact(LAB_WORK, &err);
     return report(status, &err);
 }
 
@@ -58,7 +58,7 @@ static int step_restore(uint64_t n)
 {
     struct qs_error err = {0};
     enum qs_status status =
-        n % 2 ? steps_apply(ROOM_WORK, 1 + n, QS_DEFAULT_WAIT_MS, &err) : steps_restore(ROOM_WORK, BACKUP_FILE, &err);
+        n % 2 ? steps_apply(LAB_WORK, 1 + n, QS_DEFAULT_WAIT_MS, &err) : steps_restore(LAB_WORK, BACKUP_FILE, &err);
     return report(status, &err);
 }
 
@@ -117,11 +117,11 @@ static enum power_verdict check_next(const char *root, uint64_t generation, char
 static enum power_verdict judge_steps(const char *workload, uint64_t acked, uint64_t upper, char *why)
 {
     struct steps_look look;
-    steps_look(ROOM_WORK, STEPS_HISTORY, &look);
+    steps_look(LAB_WORK, STEPS_HISTORY, &look);
     enum power_verdict verdict = verdict_of(&look, why);
     if (verdict == POWER_OK)
         verdict = check_step(workload, &look, acked, upper, why);
-    return verdict == POWER_OK ? check_next(ROOM_WORK, look.generation, why) : verdict;
+    return verdict == POWER_OK ? check_next(LAB_WORK, look.generation, why) : verdict;
 }
 
 static enum power_verdict judge_set(uint64_t acked, uint64_t upper, char *why)
@@ -143,7 +143,7 @@ static enum power_verdict judge_restore(uint64_t acked, uint64_t upper, char *wh
 
 static const char *root_of(uint64_t n, char path[64])
 {
-    (void)snprintf(path, 64, ROOM_WORK "/root%llu", (unsigned long long)n);
+    (void)snprintf(path, 64, LAB_WORK "/root%llu", (unsigned long long)n);
     return path;
 }
 
@@ -165,9 +165,7 @@ static enum power_verdict check_required(const char *root, char *why)
     struct qs_store *store = NULL;
     struct qs_error err = {0};
     bool required = false;
-    enum qs_status status =
-        qs_store_open(QS_SCOPE_SYSTEM,
-                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root}, &store, &err);
+    enum qs_status status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &store, &err);
     if (status == QS_OK)
         status = qs_store_is_required(store, &required, &err);
     qs_store_close(store);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* qstress race: writers and readers against one way of saving, or against anybody's program. */
 #include "stress/race/race.h"
-#include "stress/harness/report.h"
-#include "stress/harness/report_json.h"
 
 #include "base/cleanup.h"
 
@@ -65,7 +63,7 @@ static int fill(struct race *race, const struct race_options *o)
     race->backend = o->path ? &backend_foreign : backend_find(o->backend);
     if (!race->backend)
         return stress_fail(STRESS_USAGE, "race", "this build has no backend '%s'", o->backend);
-    return crew_find_user("race", o->as_user, &race->crew);
+    return pool_find_user("race", o->as_user, &race->pool);
 }
 
 static void facts(struct report *report, const struct race *race, const struct race_options *o,
@@ -82,8 +80,8 @@ static void facts(struct report *report, const struct race *race, const struct r
     if (o->must_have)
         report_fact(report, "must have", "%s", o->must_have);
     report_fact(report, "writers", "%u", race->writers);
-    report_fact(report, "readers", "%u%s%s", race->readers, race->crew.user ? " as " : "",
-                race->crew.user ? race->crew.user : "");
+    report_fact(report, "readers", "%u%s%s", race->readers, race->pool.user ? " as " : "",
+                race->pool.user ? race->pool.user : "");
     report_fact(report, "seconds", "%g", race->seconds);
     report_fact(report, "seed", "%llu", (unsigned long long)race->seed);
     report_fact(report, "writes", "%llu", (unsigned long long)result->writes);
@@ -122,6 +120,28 @@ static bool tried_something(const struct race *race, const struct race_result *r
     return false;
 }
 
+/* Whole seconds as an integer, as they were given. */
+static json_t *json_seconds(double s)
+{
+    return s == (double)(int64_t)s ? json_integer((json_int_t)s) : json_real(s);
+}
+
+static char *json_text(const struct race *race, const struct race_result *result)
+{
+    const struct gaps *gaps = &race->shared->gaps;
+    return report_json(
+        json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o}",
+                  "backend", race->backend->name, "writers", (int)race->writers, "readers", (int)race->readers,
+                  "seconds", json_seconds(race->seconds), "seed", report_count(race->seed), "writes",
+                  report_count(result->writes), "reads", report_count(result->reads), "absent",
+                  report_count(result->verdicts[VERDICT_ABSENT]), "torn", report_count(result->verdicts[VERDICT_TORN]),
+                  "stale", report_count(result->verdicts[VERDICT_STALE]), "lost",
+                  report_count(result->verdicts[VERDICT_LOST]), "errors", report_count(result->verdicts[VERDICT_ERROR]),
+                  "gaps", "count", report_count(gaps->count), "mean_us", report_micro(gaps_mean_us(gaps) * 1000.0),
+                  "max_us", report_micro((double)gaps->max_ns), "read_us", report_percentiles(&result->read_ns),
+                  "retries", report_count(result->retries)));
+}
+
 static int tell(const struct race *race, const struct race_options *o, const struct race_result *result)
 {
     struct report report = {.command = "race",
@@ -133,9 +153,9 @@ static int tell(const struct race *race, const struct race_options *o, const str
     facts(&report, race, o, result);
     checks(&report, race, result);
     for (unsigned v = VERDICT_ABSENT; v < VERDICT_COUNT; v++)
-        notes_report(&race->shared->notes, v, verdict_name(v), &report);
+        sightings_report(&race->shared->sightings, v, verdict_name(v), &report);
     AUTO_FREE char *json = NULL;
-    if (o->json && !(json = report_json_race(race, result)))
+    if (o->json && !(json = json_text(race, result)))
         return stress_fail(STRESS_FAILED, "race", "no memory");
     if (!report_emit(&report, json, o->junit, o->html))
         return STRESS_FAILED;

@@ -8,11 +8,9 @@
 #ifndef STRESS_RACE_H
 #define STRESS_RACE_H
 
-#include "stress/harness/backend.h"
-#include "stress/harness/findings_board.h"
-#include "stress/harness/histogram.h"
+#include "stress/harness/report.h"
 #include "stress/harness/worker_pool.h"
-#include "stress/ways/absence_watch.h"
+#include "stress/ways/backend.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -29,7 +27,7 @@ struct race_shared {
     atomic_bool stop;
     _Alignas(64) atomic_ullong acknowledged; /* the newest generation that some writer was told is stored */
     uint64_t start_ns;
-    struct notes notes; /* kinds: enum verdict */
+    struct sightings sightings; /* kinds: enum verdict */
     struct gaps gaps;
     struct race_slot slots[]; /* writers, readers, and one for what is nobody's */
 };
@@ -40,7 +38,7 @@ struct race {
     unsigned writers, readers;
     double seconds;
     uint64_t seed;
-    struct crew crew; /* its user is set before race_run, the rest by it */
+    struct pool pool; /* its user is set before race_run, the rest by it */
     struct race_shared *shared;
     size_t shared_bytes;
 };
@@ -57,9 +55,6 @@ struct race_result {
 bool race_run(struct race *race, struct race_result *ret_result, char *reason);
 void race_release(struct race *race);
 
-/* For the processes: what they saw. */
-void race_count(struct race *race, struct race_slot *slot, enum verdict verdict, const char *who, const char *text);
-void race_reader(void *race, unsigned index); /* run until stop */
-void race_writer(void *race, unsigned index);
+int stress_cmd_race(int argc, char **argv);
 
 #endif

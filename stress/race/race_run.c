@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a race: shared memory, the crew, judging the end, adding up. */
+/* Running a race: what its processes do, the end judged, the sum. */
 #include "stress/race/race.h"
 
 #include "base/cleanup.h"
@@ -10,11 +10,126 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* ---- readers judge each read, writers change their own counter and miss what is gone ---- */
+
+static void count(struct race *race, struct race_slot *slot, enum verdict verdict, const char *who, const char *text)
+{
+    atomic_fetch_add(&slot->verdicts[verdict], 1);
+    sightings_add(&race->shared->sightings, verdict, stress_now_ns() - race->shared->start_ns, who, text);
+}
+
+static void judge(struct race *race, struct race_slot *slot, const struct backend_look *look, uint64_t acknowledged,
+                  uint64_t *newest, const char *who)
+{
+    char text[STRESS_REASON_BYTES];
+    if (look->verdict != VERDICT_FINE) {
+        count(race, slot, look->verdict, who, look->reason);
+        return;
+    }
+    if (!look->has_document)
+        return;
+    uint64_t generation = look->document.generation;
+    if (generation < *newest) {
+        (void)snprintf(text, sizeof text, "generation %llu after %llu", (unsigned long long)generation,
+                       (unsigned long long)*newest);
+        count(race, slot, VERDICT_STALE, who, text);
+    } else if (generation < acknowledged) {
+        (void)snprintf(text, sizeof text, "generation %llu; %llu was acknowledged before the read began",
+                       (unsigned long long)generation, (unsigned long long)acknowledged);
+        count(race, slot, VERDICT_STALE, who, text);
+    }
+    if (generation > *newest)
+        *newest = generation;
+}
+
+static void reader(void *context, unsigned index)
+{
+    struct race *race = context;
+    struct race_slot *slot = &race->shared->slots[race->writers + index];
+    struct stress_rng rng;
+    char who[24];
+    char reason[STRESS_REASON_BYTES] = "";
+    uint64_t newest = 0;
+    (void)snprintf(who, sizeof who, "reader %u", index);
+    stress_rng_init(&rng, race->seed, 1000 + index);
+    void *client = race->backend->open(&race->config, reason);
+    if (!client) {
+        count(race, slot, VERDICT_ERROR, who, reason);
+        return;
+    }
+    while (!atomic_load(&race->shared->stop)) {
+        struct backend_look look;
+        uint64_t acknowledged = atomic_load(&race->shared->acknowledged);
+        uint64_t start = stress_now_ns();
+        race->backend->look(client, &look);
+        histogram_add(&slot->latency_ns, stress_now_ns() - start);
+        atomic_fetch_add(&slot->retries, look.retries);
+        judge(race, slot, &look, acknowledged, &newest, who);
+        atomic_fetch_add(&slot->done, 1);
+        stress_pause(&rng);
+    }
+    race->backend->close(client);
+}
+
+static void raise_to(atomic_ullong *slot, unsigned long long value)
+{
+    unsigned long long old = atomic_load(slot);
+    while (old < value && !atomic_compare_exchange_weak(slot, &old, value)) {
+    }
+}
+
+/* Its counter must be what it was told is stored. Counted once each time it finds less, however much is gone: where a
+ * stale copy comes and goes, changes return and are lost again, and a count of them would say nothing. */
+static void miss_own(struct race *race, struct race_slot *slot, uint64_t seen, const char *who)
+{
+    uint64_t expected = atomic_load(&slot->counter);
+    if (seen >= expected)
+        return;
+    char text[STRESS_REASON_BYTES];
+    (void)snprintf(text, sizeof text, "its counter is %llu, %llu was acknowledged", (unsigned long long)seen,
+                   (unsigned long long)expected);
+    count(race, slot, VERDICT_LOST, who, text);
+    atomic_store(&slot->counter, seen);
+}
+
+static void writer(void *context, unsigned index)
+{
+    struct race *race = context;
+    struct race_slot *slot = &race->shared->slots[index];
+    struct stress_rng rng;
+    char who[24];
+    char reason[STRESS_REASON_BYTES] = "";
+    (void)snprintf(who, sizeof who, "writer %u", index);
+    stress_rng_init(&rng, race->seed, index);
+    void *client = race->backend->open(&race->config, reason);
+    if (!client) {
+        count(race, slot, VERDICT_ERROR, who, reason);
+        return;
+    }
+    while (!atomic_load(&race->shared->stop)) {
+        struct backend_save save;
+        race->backend->save(client, index, &save);
+        if (save.has_seen)
+            miss_own(race, slot, save.seen, who);
+        if (save.acknowledged) {
+            atomic_store(&slot->counter, save.seen + 1);
+            raise_to(&race->shared->acknowledged, save.generation);
+            atomic_fetch_add(&slot->done, 1);
+        } else {
+            count(race, slot, VERDICT_ERROR, who, save.reason);
+        }
+        stress_pause(&rng);
+    }
+    race->backend->close(client);
+}
+
+/* ---- the run ---- */
+
 static bool map_shared(struct race *race, char *reason)
 {
     size_t slots = (size_t)race->writers + race->readers + 1; /* one for what is nobody's: the watcher, the end */
     race->shared_bytes = sizeof *race->shared + slots * sizeof race->shared->slots[0];
-    race->shared = crew_share(race->shared_bytes);
+    race->shared = pool_share(race->shared_bytes);
     if (!race->shared)
         (void)snprintf(reason, STRESS_REASON_BYTES, "shared memory: %s", strerrordesc_np(errno));
     return race->shared != NULL;
@@ -42,12 +157,12 @@ static void watcher(void *context, unsigned index)
 }
 
 /* A process that did not end by itself: the thing tested crashed it, or the user could not be taken on. */
-static void failed(void *context, const struct crew_member *member, const char *text)
+static void failed(void *context, const struct worker *worker, const char *text)
 {
     struct race *race = context;
     char who[24];
-    (void)snprintf(who, sizeof who, "%s %u", member->role, member->index);
-    race_count(race, nobodys(race), VERDICT_ERROR, who, text);
+    (void)snprintf(who, sizeof who, "%s %u", worker->role, worker->index);
+    count(race, nobodys(race), VERDICT_ERROR, who, text);
 }
 
 static void sum(const struct race *race, struct race_result *result)
@@ -82,17 +197,17 @@ static void judge_last(void *context, unsigned index)
     struct race *race = context;
     (void)index;
     char reason[STRESS_REASON_BYTES] = "";
-    void *session = race->backend->open(&race->config, reason);
-    if (!session) {
-        race_count(race, nobodys(race), VERDICT_ERROR, "the end", reason);
+    void *client = race->backend->open(&race->config, reason);
+    if (!client) {
+        count(race, nobodys(race), VERDICT_ERROR, "the end", reason);
         return;
     }
     struct backend_look look;
-    race->backend->look(session, &look);
+    race->backend->look(client, &look);
     atomic_fetch_add(&nobodys(race)->done, 1);
-    race->backend->close(session);
+    race->backend->close(client);
     if (look.verdict != VERDICT_FINE)
-        race_count(race, nobodys(race), look.verdict, "the end", look.reason);
+        count(race, nobodys(race), look.verdict, "the end", look.reason);
     for (unsigned i = 0; i < race->writers && look.has_document; i++) {
         uint64_t expected = atomic_load(&race->shared->slots[i].counter);
         uint64_t found = look.document.counters[i];
@@ -100,18 +215,18 @@ static void judge_last(void *context, unsigned index)
             continue;
         (void)snprintf(reason, sizeof reason, "the counter of writer %u is %llu, %llu was acknowledged", i,
                        (unsigned long long)found, (unsigned long long)expected);
-        race_count(race, nobodys(race), VERDICT_LOST, "the end", reason);
+        count(race, nobodys(race), VERDICT_LOST, "the end", reason);
     }
 }
 
-static void assign(const struct race *race, struct crew_member *members)
+static void assign(const struct race *race, struct worker *workers)
 {
     size_t n = 0;
     for (unsigned i = 0; i < race->writers; i++)
-        members[n++] = (struct crew_member){.run = race_writer, .role = "writer", .index = i};
+        workers[n++] = (struct worker){.run = writer, .role = "writer", .index = i};
     for (unsigned i = 0; i < race->readers; i++)
-        members[n++] = (struct crew_member){.run = race_reader, .role = "reader", .index = i, .drops = true};
-    members[n] = (struct crew_member){.run = watcher, .role = "watcher"};
+        workers[n++] = (struct worker){.run = reader, .role = "reader", .index = i, .drops = true};
+    workers[n] = (struct worker){.run = watcher, .role = "watcher"};
 }
 
 static bool always(void *context)
@@ -122,35 +237,35 @@ static bool always(void *context)
 
 static bool run_last(struct race *race, char *reason)
 {
-    struct crew last = race->crew;
-    struct crew_member member = {.run = judge_last, .role = "the end", .drops = true};
-    uint64_t start_ns; /* the race's own is the origin of its notes */
-    last.members = &member;
+    struct pool last = race->pool;
+    struct worker worker = {.run = judge_last, .role = "the end", .drops = true};
+    uint64_t start_ns; /* the race's own is the origin of its sightings */
+    last.workers = &worker;
     last.count = 1;
     last.start_ns = &start_ns;
     last.seconds = 0;
-    last.enough = always; /* it takes the time it takes, up to the crew's patience */
+    last.enough = always; /* it takes the time it takes, up to the pool's patience */
     last.tick = NULL;
-    return crew_run(&last, reason, STRESS_REASON_BYTES);
+    return pool_run(&last, reason, STRESS_REASON_BYTES);
 }
 
 bool race_run(struct race *race, struct race_result *ret_result, char *reason)
 {
     bool show = terminal_is_able(STDERR_FILENO);
     size_t count = (size_t)race->writers + race->readers + 1;
-    AUTO_FREE struct crew_member *members = calloc(count, sizeof *members);
-    if (!members || !map_shared(race, reason) || !race->backend->prepare(&race->config, reason))
+    AUTO_FREE struct worker *workers = calloc(count, sizeof *workers);
+    if (!workers || !map_shared(race, reason) || !race->backend->prepare(&race->config, reason))
         return false;
-    assign(race, members);
-    race->crew.context = race;
-    race->crew.members = members;
-    race->crew.count = count;
-    race->crew.stop = &race->shared->stop;
-    race->crew.start_ns = &race->shared->start_ns;
-    race->crew.seconds = race->seconds;
-    race->crew.failed = failed;
-    race->crew.tick = show ? progress : NULL;
-    bool ok = crew_run(&race->crew, reason, STRESS_REASON_BYTES);
+    assign(race, workers);
+    race->pool.context = race;
+    race->pool.workers = workers;
+    race->pool.count = count;
+    race->pool.stop = &race->shared->stop;
+    race->pool.start_ns = &race->shared->start_ns;
+    race->pool.seconds = race->seconds;
+    race->pool.failed = failed;
+    race->pool.tick = show ? progress : NULL;
+    bool ok = pool_run(&race->pool, reason, STRESS_REASON_BYTES);
     if (show)
         (void)fprintf(stderr, "\r\033[K");
     if (!ok || !run_last(race, reason))

@@ -2,8 +2,7 @@
 /* qstress sessions: a policy is being saved while sessions start; how many start without it? */
 #include "stress/sessions/sessions.h"
 
-#include "stress/harness/findings_board.h"
-#include "stress/harness/report_json.h"
+#include "stress/harness/report.h"
 #include "stress/harness/worker_pool.h"
 
 #include "base/cleanup.h"
@@ -14,8 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define STARTERS_MAX 256u
-#define NOTE_ERROR   START_COUNT
+#define STARTERS_MAX   256u
+#define SIGHTING_ERROR START_COUNT
 
 static const char *const start_names[] = {"confined", "refused", "unconfined", "errors"};
 
@@ -29,7 +28,7 @@ struct session_shared {
     uint64_t start_ns;
     _Alignas(64) atomic_llong left; /* starts to be made */
     _Alignas(64) atomic_ullong saves, errors;
-    struct notes notes;
+    struct sightings sightings;
     struct session_slot slots[STARTERS_MAX];
 };
 
@@ -37,8 +36,17 @@ struct sessions {
     struct sessions_config config;
     const struct session_way *way;
     struct session_shared *shared;
-    struct crew crew;
+    struct pool pool;
     uint64_t seed;
+};
+
+/* What it came to. */
+struct session_result {
+    const char *backend, *reader;
+    uint64_t starts, starters, writers, seed;
+    uint64_t saves, errors; /* errors: saves that failed, processes that died */
+    uint64_t found[START_COUNT];
+    struct histogram start_ns;
 };
 
 struct sessions_options {
@@ -47,11 +55,11 @@ struct sessions_options {
     bool json, expect_violation;
 };
 
-static void note(struct sessions *sessions, unsigned kind, const char *role, unsigned index, const char *text)
+static void sighting(struct sessions *sessions, unsigned kind, const char *role, unsigned index, const char *text)
 {
     char who[24];
     (void)snprintf(who, sizeof who, "%s %u", role, index);
-    notes_add(&sessions->shared->notes, kind, stress_now_ns() - sessions->shared->start_ns, who, text);
+    sightings_add(&sessions->shared->sightings, kind, stress_now_ns() - sessions->shared->start_ns, who, text);
 }
 
 static void starter(void *context, unsigned index)
@@ -70,7 +78,7 @@ static void starter(void *context, unsigned index)
         histogram_add(&slot->start_ns, stress_now_ns() - began);
         atomic_fetch_add(&slot->found[start], 1);
         if (start != START_CONFINED)
-            note(sessions, start, "start", index, reason);
+            sighting(sessions, start, "start", index, reason);
         stress_pause(&rng);
     }
 }
@@ -86,17 +94,17 @@ static void writer(void *context, unsigned index)
             atomic_fetch_add(&sessions->shared->saves, 1);
         } else {
             atomic_fetch_add(&sessions->shared->errors, 1);
-            note(sessions, NOTE_ERROR, "writer", index, reason);
+            sighting(sessions, SIGHTING_ERROR, "writer", index, reason);
         }
         stress_pause(&rng);
     }
 }
 
-static void failed(void *context, const struct crew_member *member, const char *text)
+static void failed(void *context, const struct worker *worker, const char *text)
 {
     struct sessions *sessions = context;
     atomic_fetch_add(&sessions->shared->errors, 1);
-    note(sessions, NOTE_ERROR, member->role, member->index, text);
+    sighting(sessions, SIGHTING_ERROR, worker->role, worker->index, text);
 }
 
 static uint64_t sum(const struct sessions *sessions, enum start start)
@@ -112,8 +120,8 @@ static bool enough(void *context)
 {
     const struct sessions *sessions = context;
     size_t alive = 0;
-    for (size_t i = 0; i < sessions->crew.count; i++)
-        alive += sessions->crew.members[i].run == starter && sessions->crew.members[i].pid;
+    for (size_t i = 0; i < sessions->pool.count; i++)
+        alive += sessions->pool.workers[i].run == starter && sessions->pool.workers[i].pid;
     return !alive;
 }
 
@@ -129,26 +137,26 @@ static void progress(void *context)
 
 static bool run(struct sessions *sessions, const struct sessions_options *o, char *reason)
 {
-    struct crew *crew = &sessions->crew;
+    struct pool *pool = &sessions->pool;
     bool show = terminal_is_able(STDERR_FILENO);
     size_t count = 0;
-    AUTO_FREE struct crew_member *members = calloc(o->writers + o->starters, sizeof *members);
-    if (!members || !sessions->way->prepare(&sessions->config, reason))
+    AUTO_FREE struct worker *workers = calloc(o->writers + o->starters, sizeof *workers);
+    if (!workers || !sessions->way->prepare(&sessions->config, reason))
         return false;
     for (unsigned i = 0; i < o->writers; i++)
-        members[count++] = (struct crew_member){.run = writer, .role = "writer", .index = i};
+        workers[count++] = (struct worker){.run = writer, .role = "writer", .index = i};
     for (unsigned i = 0; i < o->starters; i++)
-        members[count++] = (struct crew_member){.run = starter, .role = "start", .index = i, .drops = true};
+        workers[count++] = (struct worker){.run = starter, .role = "start", .index = i, .drops = true};
     atomic_store(&sessions->shared->left, (long long)o->starts);
-    crew->context = sessions;
-    crew->members = members;
-    crew->count = count;
-    crew->stop = &sessions->shared->stop;
-    crew->start_ns = &sessions->shared->start_ns;
-    crew->enough = enough;
-    crew->failed = failed;
-    crew->tick = show ? progress : NULL;
-    bool ok = crew_run(crew, reason, STRESS_REASON_BYTES);
+    pool->context = sessions;
+    pool->workers = workers;
+    pool->count = count;
+    pool->stop = &sessions->shared->stop;
+    pool->start_ns = &sessions->shared->start_ns;
+    pool->enough = enough;
+    pool->failed = failed;
+    pool->tick = show ? progress : NULL;
+    bool ok = pool_run(pool, reason, STRESS_REASON_BYTES);
     if (show)
         (void)fprintf(stderr, "\r\033[K");
     return ok;
@@ -189,8 +197,20 @@ static void describe(struct report *report, const struct sessions *sessions, con
                  (unsigned long long)result->errors, (unsigned long long)result->saves);
     report_check(report, "sessions do start", "refused", result->found[START_CONFINED] == 0, "%llu confined",
                  (unsigned long long)result->found[START_CONFINED]);
-    for (unsigned s = START_REFUSED; s <= NOTE_ERROR; s++)
-        notes_report(&sessions->shared->notes, s, start_names[s], report);
+    for (unsigned s = START_REFUSED; s <= SIGHTING_ERROR; s++)
+        sightings_report(&sessions->shared->sightings, s, start_names[s], report);
+}
+
+static char *json_text(const struct session_result *result)
+{
+    return report_json(json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "backend",
+                                 result->backend, "reader", result->reader, "starts", report_count(result->starts),
+                                 "starters", report_count(result->starters), "writers", report_count(result->writers),
+                                 "seed", report_count(result->seed), "saves", report_count(result->saves), "confined",
+                                 report_count(result->found[START_CONFINED]), "refused",
+                                 report_count(result->found[START_REFUSED]), "unconfined",
+                                 report_count(result->found[START_UNCONFINED]), "errors", report_count(result->errors),
+                                 "start_us", report_percentiles(&result->start_ns)));
 }
 
 static int tell(const struct sessions *sessions, const struct sessions_options *o)
@@ -207,7 +227,7 @@ static int tell(const struct sessions *sessions, const struct sessions_options *
                             .read_ns = &result.start_ns};
     describe(&report, sessions, &result);
     AUTO_FREE char *json = NULL;
-    if (o->json && !(json = report_json_sessions(&result)))
+    if (o->json && !(json = json_text(&result)))
         return stress_fail(STRESS_FAILED, "sessions", "no memory");
     if (!report_emit(&report, json, o->junit, o->html))
         return STRESS_FAILED;
@@ -277,11 +297,11 @@ int stress_cmd_sessions(int argc, char **argv)
         return status;
     status = choose(&sessions, &o, program, sizeof program);
     if (status == STRESS_CLEAN)
-        status = crew_find_user("sessions", o.as_user, &sessions.crew);
+        status = pool_find_user("sessions", o.as_user, &sessions.pool);
     if (status != STRESS_CLEAN)
         return status;
     AUTO_FREE char *scratch = stress_scratch(o.dir);
-    sessions.shared = scratch ? crew_share(sizeof *sessions.shared) : NULL;
+    sessions.shared = scratch ? pool_share(sizeof *sessions.shared) : NULL;
     if (!sessions.shared)
         return stress_fail(STRESS_FAILED, "sessions", "scratch directory: %s", strerrordesc_np(errno));
     sessions.config.dir = scratch;

@@ -11,8 +11,7 @@
 #ifndef STRESS_SESSIONS_H
 #define STRESS_SESSIONS_H
 
-#include "stress/harness/backend.h"
-#include "stress/harness/histogram.h"
+#include "stress/ways/backend.h"
 
 enum start {
     START_CONFINED,
@@ -40,18 +39,9 @@ struct session_way {
     enum start (*start)(const struct sessions_config *config, uint64_t number, char *reason);
 };
 
-/* What it came to. */
-struct session_result {
-    const char *backend, *reader;
-    uint64_t starts, starters, writers, seed;
-    uint64_t saves, errors; /* errors: saves that failed, processes that died */
-    uint64_t found[START_COUNT];
-    struct histogram start_ns;
-};
-
 const struct session_way *session_way_file(enum file_way way);
 extern const struct session_way session_way_store;
-/* A start with qsandbox, for the store. */
-enum start session_sandbox(const struct sessions_config *config, uint64_t number, char *reason);
+
+int stress_cmd_sessions(int argc, char **argv);
 
 #endif

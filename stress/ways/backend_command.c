@@ -6,8 +6,8 @@
  * The verdicts of a reader command are the exit statuses of this project's own programs: 0 fine; 1 (not found), 4 (no
  * policy), 5 (absent) absent; 3 (rejected), 6 (damaged) torn; anything else, and a signal, an error.
  */
-#include "stress/harness/backend.h"
-#include "stress/harness/command.h"
+#include "stress/harness/stress.h"
+#include "stress/ways/backend.h"
 
 #include "base/cleanup.h"
 #include "text/doc.h"
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct foreign_session {
+struct foreign_client {
     const struct backend_config *config;
     bool parses; /* FILE must be a document */
 };
@@ -77,19 +77,19 @@ static bool is_document(const char *path)
 
 static void *foreign_open(const struct backend_config *config, char *reason)
 {
-    struct foreign_session *session = calloc(1, sizeof *session);
-    if (!session) {
+    struct foreign_client *client = calloc(1, sizeof *client);
+    if (!client) {
         (void)snprintf(reason, STRESS_REASON_BYTES, "no memory");
         return NULL;
     }
-    session->config = config;
-    session->parses = config->must_have || is_document(config->path);
-    return session;
+    client->config = config;
+    client->parses = config->must_have || is_document(config->path);
+    return client;
 }
 
-static void foreign_close(void *session)
+static void foreign_close(void *client)
 {
-    free(session);
+    free(client);
 }
 
 /* One step of a JSON Pointer (RFC 6901): the segment's ~1 and ~0 undone, arrays by index. */
@@ -121,33 +121,32 @@ static bool has_pointer(const json_t *root, const char *pointer)
     return root != NULL;
 }
 
-static enum verdict judge_text(const struct foreign_session *session, const char *text, size_t len, char *reason)
+static enum verdict judge_text(const struct foreign_client *client, const char *text, size_t len, char *reason)
 {
     if (!len) {
         (void)snprintf(reason, STRESS_REASON_BYTES, "the file is empty");
         return VERDICT_TORN;
     }
-    if (!session->parses)
+    if (!client->parses)
         return VERDICT_FINE;
     struct qs_error err = {0};
     struct doc *doc = NULL;
-    if (doc_parse_value(session->config->path, text, len, doc_format_of(session->config->path), &doc, &err) != QS_OK) {
+    if (doc_parse_value(client->config->path, text, len, doc_format_of(client->config->path), &doc, &err) != QS_OK) {
         (void)snprintf(reason, STRESS_REASON_BYTES, "does not parse: %zu bytes, line %u: %.120s", len, err.line,
                        err.message);
         return VERDICT_TORN;
     }
-    bool found = !session->config->must_have || has_pointer(doc_root(doc), session->config->must_have);
+    bool found = !client->config->must_have || has_pointer(doc_root(doc), client->config->must_have);
     doc_free(doc);
     if (found)
         return VERDICT_FINE;
-    (void)snprintf(reason, STRESS_REASON_BYTES, "%.100s is not in it", session->config->must_have);
+    (void)snprintf(reason, STRESS_REASON_BYTES, "%.100s is not in it", client->config->must_have);
     return VERDICT_LOST;
 }
 
-static void ask_command(const struct foreign_session *session, struct backend_look *ret_look)
+static void ask_command(const struct foreign_client *client, struct backend_look *ret_look)
 {
-    int status =
-        run_command(session->config, "the reader command", session->config->reader_command, 0, ret_look->reason);
+    int status = run_command(client->config, "the reader command", client->config->reader_command, 0, ret_look->reason);
     if (status == 0)
         return;
     if (status == 1 || status == 4 || status == 5)
@@ -160,16 +159,16 @@ static void ask_command(const struct foreign_session *session, struct backend_lo
 
 static void foreign_look(void *opened, struct backend_look *ret_look)
 {
-    const struct foreign_session *session = opened;
+    const struct foreign_client *client = opened;
     memset(ret_look, 0, sizeof *ret_look);
-    if (session->config->reader_command) {
-        ask_command(session, ret_look);
+    if (client->config->reader_command) {
+        ask_command(client, ret_look);
         return;
     }
     size_t len = 0;
-    AUTO_FREE char *text = file_load(session->config->path, &len);
+    AUTO_FREE char *text = file_load(client->config->path, &len);
     if (text) {
-        ret_look->verdict = judge_text(session, text, len, ret_look->reason);
+        ret_look->verdict = judge_text(client, text, len, ret_look->reason);
         return;
     }
     ret_look->verdict = errno == ENOENT ? VERDICT_ABSENT : VERDICT_ERROR;
@@ -178,9 +177,9 @@ static void foreign_look(void *opened, struct backend_look *ret_look)
 
 static void foreign_save(void *opened, unsigned writer, struct backend_save *ret_save)
 {
-    const struct foreign_session *session = opened;
+    const struct foreign_client *client = opened;
     memset(ret_save, 0, sizeof *ret_save);
-    ret_save->acknowledged = run_command(session->config, "the writer command", session->config->writer_command, writer,
+    ret_save->acknowledged = run_command(client->config, "the writer command", client->config->writer_command, writer,
                                          ret_save->reason) == 0;
 }
 

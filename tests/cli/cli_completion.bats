@@ -33,7 +33,7 @@ offers() {
 @test "commands are offered with what they do" {
     run --separate-stderr "$QS" __complete -- exp
     ok
-    is $'explain\tshow each layer\'s value, which one counts, and why\nexport\tprint the settings as one document'
+    is $'explain\tshow each layer\'s value, which one wins, and why\nexport\tprint the settings as one document'
     offers zzz "=>"
     diff <("$QS" help --json | jq -r '.[].name' | sort) <(candidates qsettings "" | sort)
     diff <("$QS" help --json | jq -r '.[].name' | sort) <(candidates qsettings help "" | sort)

@@ -127,17 +127,17 @@ commands() {
 
 @test "usage errors exit with 2 and say what to do" {
     run --separate-stderr "$QS" get --replace a
-    refused 2 "unknown option --replace for get" "qsettings help get"
+    refused 2 "qsettings: get: takes no option '--replace'; see 'qsettings get --help'"
     run --separate-stderr "$QS" --replace
-    refused 2 "unknown option --replace"
+    refused 2 "qsettings: unknown option '--replace'; see 'qsettings --help'"
     run --separate-stderr "$QS" get -z a
-    refused 2 "unknown option -z"
+    refused 2 "unknown option '-z'"
     run --separate-stderr "$QS" get a --default
-    refused 2 "--default needs V"
+    refused 2 "option '--default' needs V"
     run --separate-stderr "$QS" get a --json=yes
-    refused 2 "--json takes no argument"
+    refused 2 "option '--json' takes no value"
     run --separate-stderr "$QS" get a b
-    refused 2 "too many"
+    refused 2 "unexpected argument 'b'"
     run --separate-stderr "$QS" --system --user get a
     refused 2 "two scopes"
     run --separate-stderr "$QS" --scope workspace get a
@@ -152,9 +152,9 @@ commands() {
 
 @test "a misspelt command gets a suggestion" {
     run --separate-stderr "$QS" exprot
-    refused 2 'did you mean "export"'
+    refused 2 "did you mean 'export'?"
     run --separate-stderr "$QS" frobnicate
-    refused 2 frobnicate "qsettings help"
+    refused 2 frobnicate "see 'qsettings --help'"
     [[ $stderr != *"did you mean"* ]]
     run --separate-stderr "$QS" help frobnicate
     refused 2 frobnicate

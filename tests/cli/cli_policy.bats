@@ -49,7 +49,7 @@ teardown() {
     quietly --system init
     qs policy
     refused 4
-    [[ $stderr == "qsettings: no policy: every store"* ]] || show
+    [[ $stderr == "qsettings: policy: no policy: every store"* ]] || show
     qs policy --json
     [ "$status" -eq 4 ]
     json .status '"none"'
@@ -101,11 +101,11 @@ teardown() {
 @test "a message that names the key does not name it again" {
     qs --system init
     qs --system set tools.executionSandbox.network off
-    [ "$stderr" = 'qsettings: invalid input: tools.executionSandbox.network is "off"; allowed: open|closed' ] || show
+    [ "$stderr" = 'qsettings: set: invalid input: tools.executionSandbox.network is "off"; allowed: open|closed' ] || show
     qs get off.line
-    [ "$stderr" = "qsettings: not found: no layer sets off.line" ] || show
+    [ "$stderr" = "qsettings: get: not found: no layer sets off.line" ] || show
     qs --system purge off.line
-    refused 1 ", off.line" # one that does not is followed by it
+    refused 1 "('off.line')" # one that does not is followed by it
 }
 
 @test "a removed system store is absent while require-system stands" {

@@ -41,7 +41,7 @@ teardown() {
 @test "get of what is not set fails, suggests a near key, or gives the default" {
     quietly --system set tools.approvalMode plan
     qs --system get tools.aprovalMode
-    refused 1 tools.aprovalMode "did you mean tools.approvalMode?"
+    refused 1 tools.aprovalMode "did you mean 'tools.approvalMode'?"
     qs --system get nothing.like.it --json
     refused_json 1
     [ "$(jq -r .error.path <<<"$stderr")" = nothing.like.it ]
@@ -319,4 +319,22 @@ teardown() {
         "$SCRATCH/passwd" "$SCRATCH/home" "$QS"
     refused 7 "$SCRATCH/home"
     [ -z "$(ls -A "$SCRATCH/home")" ]
+}
+
+# sudo -E: root's own home would be written, and the user's was meant
+@test "a write under a HOME that is another user's is refused" {
+    [ "$(id -u)" -eq 0 ] || skip "needs a mount namespace"
+    mkdir "$SCRATCH/roots"
+    install -d -m 700 -o 65534 "$SCRATCH/home"
+    sed "s|^root:\([^:]*\):0:0:\([^:]*\):[^:]*:|root:\1:0:0:\2:$SCRATCH/roots:|" /etc/passwd >"$SCRATCH/passwd"
+    init_as() { # init_as HOME
+        run --separate-stderr unshare -m sh -c 'mount --bind "$1" /etc/passwd; HOME="$2" exec "$3" --user init' _ \
+            "$SCRATCH/passwd" "$1" "$QS"
+    }
+    init_as "$SCRATCH/home"
+    refused 7 "HOME"
+    [ -z "$(ls -A "$SCRATCH/home")" ]
+    [ ! -e "$SCRATCH/roots/.config/qsettings/user" ]
+    init_as "$SCRATCH/roots"
+    [ "$status" -eq 0 ]
 }

@@ -131,7 +131,7 @@ next() {
     qs watch --from 1 --once
     refused 2 scope
     qs --system watch --from 0 --once
-    refused 2 "1 at least"
+    refused 2 "from 1 up"
     qs --system watch --from x
     refused 2 x
     qs --system watch 'a..b' --once

@@ -286,7 +286,7 @@ teardown() {
     release_lock
     ok
     [ "$busy" -eq 9 ]
-    [[ $said == "qsettings: busy: "* ]]
+    [[ $said == "qsettings: "*": busy: "* ]]
     [ "$(generation system)" = 1 ]
     qs --system set a 1
     ok
@@ -553,7 +553,7 @@ teardown() {
 @test "a report that cannot be printed is an error, and says that the work was done" {
     quietly --system init
     run --separate-stderr bash -c '"$1" --root "$2" --system set a 1 >/dev/full' _ "$QS" "$ROOT"
-    refused 10 "standard output" "was done"
+    refused 10 "standard output" "done its work"
     qs --system get a
     is 1
     run --separate-stderr bash -c '"$1" --root "$2" --system get a >&-' _ "$QS" "$ROOT"

@@ -79,6 +79,11 @@ done
     "$QS_BUILD/bin/qsettings" --root "$dir/root" policy
 }
 
+@test "the examples of qfleet(1) and qfleet(5)" {
+    try docs/man/qfleet.1 '' 'cd ..; [ "$(qsettings get tools.approvalMode)" = plan ]; [ "$(jq ".machines | length" work/machines.json)" = 1 ]'
+    try docs/man/qfleet.5
+}
+
 @test "the commands of docs/ci.md" {
     try docs/ci.md "$save"
 }

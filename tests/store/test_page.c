@@ -415,6 +415,7 @@ static void a_shape_that_cannot_be_is_refused(void **state)
     expect_tree_damage(0, "cannot be");
     sound_tree();
     t.db.depth = 3; /* a leaf where a branch belongs */
+    t.db.branch_pages = 3;
     expect_tree_damage(0, "flags");
     sound_tree();
     page_begin(t.pages[2], 2, PAGE_BRANCH);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "stress/ways/absence_watch.h"
+#include "stress/harness/measures.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "stress/harness/histogram.h"
+#include "stress/harness/measures.h"
 #include "stress/harness/stress.h"
 
 #include <stdio.h>

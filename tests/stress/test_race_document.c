@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "stress/harness/test_document.h"
+#include "stress/ways/test_document.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -39,7 +39,7 @@ static struct report sample(bool broken, bool expect)
     report_check(&report, "never absent", "absent", broken ? 3 : 0, "%d in 100 reads", broken ? 3 : 0);
     report_check(&report, "never torn", "torn", 0, "0 in 100 reads");
     if (broken)
-        report_note(&report, "absent", 0.25, "reader 0", "open: \"<no>\" & 'such' \\ file ]]>");
+        report_sighting(&report, "absent", 0.25, "reader 0", "open: \"<no>\" & 'such' \\ file ]]>");
     return report;
 }
 
@@ -213,11 +213,11 @@ static void too_many_facts_checks_and_notes_are_dropped_not_overrun(void **state
     for (unsigned i = 0; i < 200; i++) {
         report_fact(&report, "f", "%u", i);
         report_check(&report, "c", "k", 0, "%u", i);
-        report_note(&report, "k", 0, "w", "t");
+        report_sighting(&report, "k", 0, "w", "t");
     }
     assert_int_equal(report.fact_count, REPORT_FACTS_MAX);
     assert_int_equal(report.check_count, REPORT_CHECKS_MAX);
-    assert_int_equal(report.note_count, REPORT_NOTES_MAX);
+    assert_int_equal(report.sighting_count, REPORT_SIGHTINGS_MAX);
 }
 
 static void a_report_that_cannot_be_written_is_said(void **state)

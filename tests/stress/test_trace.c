@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stepping a process by system calls, and killing it before or after one. */
-#include "stress/ways/trace.h"
+#include "stress/kill/trace.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One invocation of qfleet: what its options store, and its commands. */
+#ifndef FLEET_QFLEET_H
+#define FLEET_QFLEET_H
+
+#include "base/cleanup.h"
+#include "fleet/machine/machine.h"
+#include "fleet/operator/work.h"
+#include "terminal/voice.h"
+
+#define FLEET_EXIT_FOLLOW_UP 11 /* committed, but publishing or reporting failed */
+
+struct cli {
+    struct command_line line;
+    const char *root, *work, *message, *keys, *rings, *locks, *rollout, *battery, *label, *group;
+    uint64_t wait, hours, open, days, to, need;
+    bool adopt, once, end, force;
+    char *root_text; /* owned: root made absolute */
+    struct buf out;
+    int exit_status; /* of a command that did its work */
+};
+
+command_function cmd_enrol, cmd_fetch, cmd_apply, cmd_state, cmd_break_glass, cmd_leave;
+command_function cmd_build, cmd_promote, cmd_pause, cmd_rollback, cmd_verify, cmd_push, cmd_status, cmd_admit;
+
+extern const struct program qfleet_program;
+
+/* Appends value, pretty, with a newline; takes the reference over. */
+void out_json(struct cli *cli, json_t *value);
+json_t *order_json(struct fleet_order order);
+
+#endif
