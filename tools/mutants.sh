@@ -38,7 +38,9 @@ if ((${#names[@]} == 0)); then
     fi
 fi
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/qs-mutants.XXXXXX") || exit 1
+place=${TMPDIR:-/tmp}
+[[ ! -w /srv ]] || place=/srv # what lies in /tmp cannot be seen inside a sandbox
+scratch=$(mktemp -d "$place/qs-mutants.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch" # some suites try things as another user
 copy=$scratch/source

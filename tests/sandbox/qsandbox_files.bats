@@ -69,6 +69,9 @@ load ../support/sandbox
     [ ! -e "$(ws root)/ran" ]
     run sandboxed root --network closed -- sh -c 'tail -n +3 /proc/net/dev | cut -d: -f1'
     [ "$(echo $output)" = lo ]
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"none","limits":{"wallSeconds":1}}'
+    run sandboxed root --timeout 10 -- sleep 8
+    [ "$status" -eq 124 ]
 }
 
 @test "the status descriptor tells what happened" {

@@ -243,6 +243,34 @@ static void roots_that_would_undo_the_boundary_are_refused(void **state)
     refused_root(scene, "/home/ann/.config/qsettings/user", "store or run log");
 }
 
+static void refused_workspace(struct scene *scene, const char *path, const char *why)
+{
+    struct host_facts facts;
+    struct plan plan = {0};
+    struct qs_error err = {0};
+    fixture_facts(&facts);
+    fixture_add(&facts.stores, "/home/ann/.config/qsettings", PATH_DIR);
+    free(facts.roots[0].dir.path);
+    facts.roots[0].dir.path = strdup(path);
+    enum qs_status status = plan_make(&scene->policy, &facts, &plan, &err);
+    if (status != QS_USAGE || !strstr(err.message, why))
+        fail_msg("%s: status %d, %s", path, status, err.message);
+    fixture_facts_release(&facts);
+}
+
+static void a_workspace_that_would_undo_the_boundary_is_refused(void **state)
+{
+    struct scene *scene = *state;
+    refused_workspace(scene, "/", "home");
+    refused_workspace(scene, "/home/ann", "home");
+    refused_workspace(scene, "/usr", "system directory");
+    refused_workspace(scene, "/usr/local/src", "system directory");
+    refused_workspace(scene, "/var", "system directory");
+    refused_workspace(scene, "/home/ann/.ssh", "hidden path");
+    refused_workspace(scene, "/home/ann/.ssh/keys", "hidden path");
+    refused_workspace(scene, "/home/ann/.config/qsettings/user", "store or run log");
+}
+
 static void a_root_that_holds_a_hidden_path_is_refused(void **state)
 {
     struct scene *scene = *state;
@@ -390,6 +418,7 @@ int main(void)
         TEST(hidden_paths_in_private_places_need_no_mask),
         TEST(private_sockets_hide_all_but_the_granted_ones),
         TEST(roots_that_would_undo_the_boundary_are_refused),
+        TEST(a_workspace_that_would_undo_the_boundary_is_refused),
         TEST(a_root_that_holds_a_hidden_path_is_refused),
         TEST(a_root_that_holds_the_executor_is_refused),
         TEST(a_root_that_holds_the_shim_is_refused),
