@@ -54,7 +54,7 @@ struct bare_lmdb *bare_lmdb_open(const char *dir, bool read_only, size_t entries
 {
     struct bare_lmdb *lmdb = calloc(1, sizeof *lmdb);
     if (!lmdb)
-        bench_fail("no memory");
+        bench_fail("out of memory");
     lmdb->env = open_env(dir, read_only, entries);
     ok(mdb_txn_begin(lmdb->env, NULL, MDB_RDONLY, &lmdb->txn), "begin");
     ok(mdb_dbi_open(lmdb->txn, NULL, 0, &lmdb->dbi), "database");

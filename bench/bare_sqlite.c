@@ -49,7 +49,7 @@ struct bare_sqlite *bare_sqlite_open(const char *file)
 {
     struct bare_sqlite *sqlite = calloc(1, sizeof *sqlite);
     if (!sqlite)
-        bench_fail("no memory");
+        bench_fail("out of memory");
     ok(sqlite->db, sqlite3_open(file, &sqlite->db), "open");
     run(sqlite->db, "PRAGMA synchronous=FULL");
     ok(sqlite->db,

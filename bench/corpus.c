@@ -51,7 +51,7 @@ static void value_of(char *out, size_t size, size_t group, unsigned item)
 static void *need(void *memory)
 {
     if (!memory)
-        bench_fail("no memory");
+        bench_fail("out of memory");
     return memory;
 }
 

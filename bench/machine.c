@@ -86,6 +86,6 @@ json_t *machine_describe(const struct bench *bench)
                                 kernel.release, "fileSystem", file_system(bench->scratch), "flushOfOnePageUs",
                                 flush_us(bench), "libraries", versions, "when", when, "quick", bench->quick);
     if (!machine)
-        bench_fail("no memory");
+        bench_fail("out of memory");
     return machine;
 }

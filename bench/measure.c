@@ -51,7 +51,7 @@ struct pair_figures measure_pairs(const struct side *ours, const struct side *th
     unsigned most = most_pairs && most_pairs < PAIRS_MOST ? most_pairs : PAIRS_MOST;
     double *a = calloc(3 * (size_t)most, sizeof *a);
     if (!a)
-        bench_fail("no memory");
+        bench_fail("out of memory");
     double *b = a + most;
     double *ratios = b + most;
     unsigned count = 0;
@@ -77,7 +77,7 @@ double measure_one(const struct side *side, unsigned budget_ms, unsigned most_sa
     unsigned most = most_samples && most_samples < PAIRS_MOST ? most_samples : PAIRS_MOST;
     double *a = calloc(most, sizeof *a);
     if (!a)
-        bench_fail("no memory");
+        bench_fail("out of memory");
     unsigned count = 0;
     (void)sample_us(side);
     uint64_t end = bench_now_ns() + (uint64_t)budget_ms * 1000000u;
@@ -95,7 +95,7 @@ void bench_row(struct bench *bench, const char *name, double limit, const struct
                             f.ratio, "limit", limit, "samples", (json_int_t)f.samples, "unit", "us", "ours", f.ours_us,
                             "theirs", f.theirs_us);
     if (!row || json_array_append_new(bench->results, row))
-        bench_fail("no memory");
+        bench_fail("out of memory");
     (void)fprintf(stderr, "  %-52s %6.2f\n", name, f.ratio);
 }
 
@@ -103,7 +103,7 @@ void bench_skip(struct bench *bench, const char *name, const char *reason)
 {
     json_t *row = json_pack("{s:s, s:s}", "name", name, "reason", reason);
     if (!row || json_array_append_new(bench->skipped, row))
-        bench_fail("no memory");
+        bench_fail("out of memory");
     (void)fprintf(stderr, "  %-52s skipped: %s\n", name, reason);
 }
 
@@ -124,7 +124,7 @@ static json_t *child(json_t *list, const char *name)
 static json_t *made(json_t *list, json_t *item)
 {
     if (!item || json_array_append_new(list, item))
-        bench_fail("no memory");
+        bench_fail("out of memory");
     return item;
 }
 

@@ -172,7 +172,7 @@ static void count_flushes(struct sandbox *s, const char *of)
     json_t *row = json_pack("{s:s, s:s, s:i, s:n, s:n}", "name", "one sandboxed run", "of", of, "flushes",
                             (int)lines_with(trace, "sync("), "writes", "bytes");
     if (!row || json_array_append_new(s->bench->counts, row))
-        bench_fail("no memory");
+        bench_fail("out of memory");
 }
 
 static void run_row(struct bench *bench, const char *audit, double limit)

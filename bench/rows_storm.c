@@ -92,7 +92,7 @@ static void add_row(struct bench *bench, struct storm *s)
                   bench_median(ratios, count), "limit", 2.0, "samples", (json_int_t)count, "unit", "us", "ours",
                   bench_median(with, count), "theirs", bench_median(without, count), "commits", (json_int_t)commits);
     if (!row || json_array_append_new(bench->results, row))
-        bench_fail("no memory");
+        bench_fail("out of memory");
     (void)fprintf(stderr, "  %-52s %6.2f\n", "a reader in a storm", bench_median(ratios, count));
 }
 
@@ -104,7 +104,7 @@ void rows_storm(struct bench *bench)
     struct storm s = {.store = world_store(root, corpus)};
     s.signs = mmap(NULL, sizeof *s.signs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s.signs == MAP_FAILED)
-        bench_fail("no memory");
+        bench_fail("out of memory");
     atomic_store(&s.signs->pause, true);
     pid_t pid = fork();
     if (pid < 0)

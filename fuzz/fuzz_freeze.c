@@ -58,7 +58,7 @@ static void check_text(const char *text, size_t len)
     enum qs_status status = policy_thaw_text(text, len, &result, &err);
     MUST(qs_policy_freeze(&none, &fd, NULL) == QS_USAGE);
     check_memfd(text, len, status);
-    if (status == QS_OK)
+    if (!status)
         comes_back(result, text, len);
     else
         MUST((status == QS_DAMAGED || status == QS_INVALID) && !result && err.message[0]);

@@ -23,7 +23,7 @@ static void check_text(const char *text)
     struct qs_key key;
     struct qs_error err = {0};
     enum qs_status status = qs_key_parse(text, &key, &err);
-    if (status != QS_OK) {
+    if (status) {
         MUST(status == QS_INVALID && err.line == 1 && err.column >= 1 && err.column <= strlen(text) + 1);
         MUST(err.message[0]);
         return;

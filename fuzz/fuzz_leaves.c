@@ -79,7 +79,7 @@ static void check_document(const uint8_t *data, size_t size)
     check_prefix(doc);
     check_leaf(doc);
     enum qs_status status = flatten_value(doc_root(doc), NULL, doc, &leaves, &err);
-    if (status != QS_OK) {
+    if (status) {
         MUST(status == QS_INVALID && err.line && strcmp(err.file, "input") == 0);
     } else {
         are_well_formed(&leaves);
@@ -119,7 +119,7 @@ static void check_list(const uint8_t *data, size_t size)
         items[count].value = take(&at, end);
     }
     enum qs_status status = unflatten_leaves(items, count, NULL, &value, NULL);
-    if (status != QS_OK) {
+    if (status) {
         MUST(status == QS_DAMAGED && !value);
         return;
     }

@@ -108,7 +108,7 @@ static void look_up(const char *path)
     struct stat kernel, ours;
     int found = stat(path, &kernel), code = errno;
     enum qs_status status = resolve_target(path, 0, &target, &err);
-    if (status != QS_OK) {
+    if (status) {
         if (err.status != status || !err.message[0])
             violation(path, "refused without a reason");
         bool ruled_out = status == QS_UNTRUSTED || strstr(err.message, "to an open file");

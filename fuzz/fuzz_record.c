@@ -23,7 +23,7 @@ static void check_stored(const uint8_t *data, size_t size)
     struct qs_error err = {0};
     struct buf again = {0};
     enum qs_status status = history_record_decode(data, size, &record, &err);
-    if (status != QS_OK) {
+    if (status) {
         MUST((status == QS_DAMAGED || status == QS_NEWER) && err.message[0] && !record.offsets && !record.texts);
         return;
     }
@@ -147,7 +147,7 @@ static void check_meta(const uint8_t *data, size_t size)
     memcpy(bytes + 8, data, size < 160 ? size : 160);
     digest_of(bytes, 168, bytes + 168);
     enum qs_status status = meta_record_decode(bytes, sizeof bytes, &record, &err);
-    if (status != QS_OK) {
+    if (status) {
         MUST((status == QS_NEWER || status == QS_DAMAGED) && err.message[0]);
         return;
     }

@@ -41,7 +41,7 @@ static bool walk(int slot, unsigned flags, uint8_t digest[QS_DIGEST_BYTES])
     struct qs_snapshot *snapshot = NULL;
     struct qs_error err = {0};
     enum qs_status status = verified_read(file, &(struct verified_read){.slot = slot, .flags = flags}, &snapshot, &err);
-    if (status != QS_OK) {
+    if (status) {
         MUST((status == QS_DAMAGED || status == QS_NEWER) && err.message[0] && !snapshot);
         return false;
     }

@@ -30,7 +30,7 @@ static void find_paths(const struct kill_context *context, struct paths *paths)
 
 static bool went_well(enum qs_status status, const struct qs_error *err, char *why)
 {
-    if (status != QS_OK)
+    if (status)
         (void)snprintf(why, KILL_TEXT_BYTES, "%s: %.300s", qs_status_name(status), err->message);
     return status == QS_OK;
 }
@@ -43,7 +43,7 @@ static bool prepare_store(const struct kill_context *context, char *why)
     struct qs_error err = {0};
     find_paths(context, &p);
     enum qs_status status = steps_init(p.root, &err);
-    for (uint64_t number = 1; status == QS_OK && number <= 2; number++)
+    for (uint64_t number = 1; !status && number <= 2; number++)
         status = steps_apply(p.root, number, QS_DEFAULT_WAIT_MS, &err);
     return went_well(status, &err, why);
 }
@@ -54,11 +54,11 @@ static bool prepare_restore(const struct kill_context *context, char *why)
     struct qs_error err = {0};
     find_paths(context, &p);
     enum qs_status status = steps_init(p.root, &err);
-    if (status == QS_OK)
+    if (!status)
         status = steps_apply(p.root, 1, QS_DEFAULT_WAIT_MS, &err);
-    if (status == QS_OK)
+    if (!status)
         status = steps_backup(p.root, p.backup, &err);
-    if (status == QS_OK)
+    if (!status)
         status = steps_apply(p.root, 2, QS_DEFAULT_WAIT_MS, &err);
     return went_well(status, &err, why);
 }
@@ -186,7 +186,7 @@ static enum qs_status publish(const struct paths *paths, struct qs_error *err)
     enum qs_publish_outcome outcome;
     enum qs_status status =
         qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = paths->root}, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_publish(store, paths->root, &target, 0, &outcome, err);
     qs_store_close(store);
     return status;
@@ -200,11 +200,11 @@ static bool prepare_publish(const struct kill_context *context, char *why)
     if (!make_folder(&p, why))
         return false;
     enum qs_status status = steps_init(p.root, &err);
-    if (status == QS_OK)
+    if (!status)
         status = steps_apply(p.root, 1, QS_DEFAULT_WAIT_MS, &err);
-    if (status == QS_OK)
+    if (!status)
         status = publish(&p, &err);
-    if (status == QS_OK)
+    if (!status)
         status = steps_apply(p.root, 2, QS_DEFAULT_WAIT_MS, &err);
     return went_well(status, &err, why);
 }

@@ -119,44 +119,27 @@ static enum qs_status furnish(struct qs_error *err)
     return QS_OK;
 }
 
-static void count_log(const struct crash_log *log, struct power_result *result)
+static enum qs_status run_in_lab(const struct command *command, struct power_result *result, struct qs_error *err)
 {
-    for (size_t i = 0; i < log->count; i++) {
-        enum crash_kind kind = log->entries[i].kind;
-        result->writes += kind == CRASH_WRITE || kind == CRASH_ZERO;
-        result->flushes += kind == CRASH_FLUSH || kind == CRASH_IGNORED;
-        result->ignored += kind == CRASH_IGNORED;
-        result->marks += kind == CRASH_MARK;
-    }
-}
-
-static void run_in_lab(const struct command *command, struct power_result *result)
-{
-    struct qs_error err = {0};
-    struct power_recording recording;
     umask(022);
-    enum qs_status status = furnish(&err);
-    if (status == QS_OK && command->meta_torn) {
-        status = power_meta_torn(&command->options, result, &err);
-    } else if (status == QS_OK) {
-        status = power_record(&command->options, command->fs, command->work, &recording, &err);
-        if (status == QS_OK) {
-            count_log(&recording.log, result);
-            status = power_judge_all(&command->options, command->fs, command->work, &recording, result, &err);
-        }
-    }
-    result->finished = status == QS_OK;
-    if (status != QS_OK)
-        (void)snprintf(result->failure, sizeof result->failure, "%.500s", err.message);
+    enum qs_status status = furnish(err);
+    if (status)
+        return status;
+    return command->meta_torn ? power_meta_torn(&command->options, result, err)
+                              : power_cut(&command->options, command->fs, command->work, result, err);
 }
 
 /* The first process of the lab must not outlive the command: it waits until it is sure to be told of its death. */
 static void lab_main(const struct command *command, struct power_result *result, int go_fd)
 {
+    struct qs_error err = {0};
     char byte;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (read(go_fd, &byte, 1) == 1)
-        run_in_lab(command, result);
+    if (read(go_fd, &byte, 1) != 1)
+        _exit(0);
+    result->finished = run_in_lab(command, result, &err) == QS_OK;
+    if (!result->finished)
+        (void)snprintf(result->failure, sizeof result->failure, "%.500s", err.message);
     _exit(0);
 }
 

@@ -97,12 +97,12 @@ enum qs_status power_record(const struct power_options *options, const struct po
                             const struct power_work *work, struct power_recording *ret_recording,
                             struct qs_error *err) QS_MUST_USE;
 
-/* ---- the states: powercut_judge.c ---- */
+/* ---- the states: powercut_states.c ---- */
 
-/* Builds, mounts and judges each state; counts into result. Errors: QS_IO where the harness fails. */
-enum qs_status power_judge_all(const struct power_options *options, const struct power_fs *fs,
-                               const struct power_work *work, struct power_recording *recording,
-                               struct power_result *result, struct qs_error *err) QS_MUST_USE;
+/* Records the workload, and builds, mounts and judges each state; counts into result. Errors: QS_IO if the harness
+ * fails. */
+enum qs_status power_cut(const struct power_options *options, const struct power_fs *fs, const struct power_work *work,
+                         struct power_result *result, struct qs_error *err) QS_MUST_USE;
 
 /* What a judging child tells; shared memory, so that a child that dies tells nothing. */
 struct power_testimony {

@@ -52,7 +52,7 @@ static enum qs_status load_extent(int fd, uint64_t from, uint64_t to, struct ima
         if (n < 0)
             return error_sys(err, QS_IO, errno, "cannot read the disk image");
         enum qs_status status = image_write(image, at, page, (uint64_t)n, err);
-        if (status != QS_OK)
+        if (status)
             return status;
     }
     return QS_OK;
@@ -68,7 +68,7 @@ enum qs_status image_load(int fd, struct image *ret_image, struct qs_error *err)
     if (!image.pages)
         return error_memory(err);
     enum qs_status status = QS_OK;
-    for (off_t at = 0; status == QS_OK;) {
+    for (off_t at = 0; !status;) {
         off_t data = lseek(fd, at, SEEK_DATA);
         if (data < 0)
             break; /* ENXIO: nothing but a hole up to the end */
@@ -77,7 +77,7 @@ enum qs_status image_load(int fd, struct image *ret_image, struct qs_error *err)
             at = st.st_size;
         status = load_extent(fd, (uint64_t)data, (uint64_t)at, &image, err);
     }
-    if (status != QS_OK) {
+    if (status) {
         image_release(&image);
         return status;
     }

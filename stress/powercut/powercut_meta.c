@@ -72,11 +72,11 @@ static enum qs_status take_commit(uint64_t number, struct meta_commit *commit, s
 {
     *commit = (struct meta_commit){.number = number};
     enum qs_status status = load(&commit->before, &commit->before_len, err);
-    if (status == QS_OK)
+    if (!status)
         status = steps_apply(META_ROOT, number + 1, QS_DEFAULT_WAIT_MS, err);
-    if (status == QS_OK)
+    if (!status)
         status = load(&commit->after, &commit->after_len, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (commit->before_len < 2 * PAGE_BYTES || commit->after_len < commit->before_len)
         return error_set(err, QS_IO, "the store file shrank in a commit");
@@ -104,8 +104,8 @@ static enum qs_status put_state(const struct meta_commit *commit, size_t from, s
     memcpy(slot, commit->before + commit->slot_at, sizeof slot);
     memcpy(slot + from, commit->after + commit->slot_at + from, to - from);
     enum qs_status status = put_file(commit->after, commit->after_len, err);
-    AUTO_FD int fd = status == QS_OK ? open(META_DATA, O_WRONLY | O_CLOEXEC) : -1;
-    if (status == QS_OK && (fd < 0 || os_pwrite_full(fd, slot, sizeof slot, (off_t)commit->slot_at) != 0))
+    AUTO_FD int fd = status ? -1 : open(META_DATA, O_WRONLY | O_CLOEXEC);
+    if (!status && (fd < 0 || os_pwrite_full(fd, slot, sizeof slot, (off_t)commit->slot_at) != 0))
         status = error_sys(err, QS_IO, errno, "cannot write the meta");
     return status;
 }
@@ -126,15 +126,15 @@ static enum power_verdict judge_refused(const struct meta_commit *commit, char *
     struct qs_repair_report repair;
     struct steps_look look;
     enum qs_status status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = META_ROOT}, &store, &err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_repair(store, true, QS_DEFAULT_WAIT_MS, &repair, &err);
     qs_store_close(store);
-    if (status != QS_OK) {
+    if (status) {
         (void)snprintf(why, POWER_TEXT_BYTES, "repair: %.300s", err.message);
         return POWER_DAMAGED;
     }
     steps_look(META_ROOT, STEPS_FSCK, &look);
-    if (look.status == QS_OK && !look.torn && (look.number == commit->number || look.number == commit->number + 1))
+    if (!look.status && !look.torn && (look.number == commit->number || look.number == commit->number + 1))
         return POWER_OK;
     (void)snprintf(why, POWER_TEXT_BYTES, "after repair: document %llu, %.200s", (unsigned long long)look.number,
                    look.why);
@@ -147,11 +147,11 @@ static enum qs_status try_next(char *why)
     struct qs_error err = {0};
     struct steps_look look = {0};
     enum qs_status status = steps_apply(META_ROOT, NEXT_NUMBER, QS_DEFAULT_WAIT_MS, &err);
-    if (status == QS_OK) {
+    if (!status) {
         steps_look(META_ROOT, STEPS_FSCK, &look);
         status = look.status == QS_OK && (look.torn || look.number != NEXT_NUMBER) ? QS_IO : look.status;
     }
-    if (status != QS_OK)
+    if (status)
         (void)snprintf(why, POWER_TEXT_BYTES, "the next set: %.200s%.200s", err.message, look.why);
     return status;
 }
@@ -218,19 +218,19 @@ static enum qs_status tear_commit(const struct meta_commit *commit, struct power
                                   struct power_result *result, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    for (size_t i = 0; status == QS_OK && i <= 2 * META_BYTES; i++) {
+    for (size_t i = 0; !status && i <= 2 * META_BYTES; i++) {
         size_t from = i <= META_BYTES ? 0 : i - META_BYTES, to = i <= META_BYTES ? i : META_BYTES;
         status = renew_directory(err);
-        if (status == QS_OK)
+        if (!status)
             status = put_state(commit, from, to, err);
-        if (status == QS_OK)
+        if (!status)
             status = power_ask(judge, &(struct hearing){commit, to - from, testimony}, testimony, err);
-        if (status == QS_OK)
+        if (!status)
             count_state(testimony, result);
     }
-    if (status == QS_OK)
+    if (!status)
         status = renew_directory(err);
-    return status == QS_OK ? put_file(commit->after, commit->after_len, err) : status;
+    return status ? status : put_file(commit->after, commit->after_len, err);
 }
 
 enum qs_status power_meta_torn(const struct power_options *options, struct power_result *result, struct qs_error *err)
@@ -240,14 +240,14 @@ enum qs_status power_meta_torn(const struct power_options *options, struct power
     if (testimony == MAP_FAILED)
         return error_memory(err);
     enum qs_status status = steps_init(META_ROOT, err);
-    if (status == QS_OK)
+    if (!status)
         status = steps_apply(META_ROOT, 1, QS_DEFAULT_WAIT_MS, err);
-    for (uint64_t n = 1; status == QS_OK && n <= options->commits; n++) {
+    for (uint64_t n = 1; !status && n <= options->commits; n++) {
         stress_progress("commit %llu of %llu, %llu states judged", (unsigned long long)n,
                         (unsigned long long)options->commits, (unsigned long long)result->states);
         struct meta_commit commit;
         status = take_commit(n, &commit, err);
-        if (status == QS_OK)
+        if (!status)
             status = tear_commit(&commit, testimony, result, err);
         result->writes++;
         free(commit.before);

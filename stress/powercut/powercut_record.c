@@ -77,7 +77,7 @@ static enum qs_status make_fs(const struct power_fs *fs, int *ret_fd, struct qs_
     if (pid < 0)
         return error_sys(err, QS_IO, errno, "cannot fork");
     enum qs_status status = wait_child(pid, fs->mkfs[0], err);
-    if (status == QS_OK)
+    if (!status)
         *ret_fd = steal_fd(&fd);
     return status;
 }
@@ -121,20 +121,21 @@ static enum qs_status start_disk(struct disk *disk, const struct power_options *
     if (disk->entries_fd < 0 || disk->data_fd < 0)
         return error_sys(err, QS_IO, errno, "cannot make the log");
     enum qs_status status = start_server(disk, (unsigned)options->drop_flush, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     disk->file_fd = open(LAB_DISK "/" FUSE_IMAGE_NAME, O_RDWR | O_CLOEXEC);
     if (disk->file_fd < 0)
         return error_sys(err, QS_IO, errno, "cannot open the recording disk");
     status = loop_attach(disk->file_fd, true, &disk->loop, err);
-    if (status == QS_OK)
+    if (!status)
         status = loop_read_counters(&disk->loop, &disk->before, err);
+    if (status)
+        return status;
     struct stat st;
-    if (status == QS_OK && fstat(disk->entries_fd, &st) != 0)
-        status = error_sys(err, QS_IO, errno, "cannot stat the log");
-    if (status == QS_OK)
-        disk->uncounted = (size_t)st.st_size / sizeof(struct crash_entry);
-    return status;
+    if (fstat(disk->entries_fd, &st) != 0)
+        return error_sys(err, QS_IO, errno, "cannot stat the log");
+    disk->uncounted = (size_t)st.st_size / sizeof(struct crash_entry);
+    return QS_OK;
 }
 
 static enum qs_status stop_disk(struct disk *disk, struct qs_error *err)
@@ -143,7 +144,7 @@ static enum qs_status stop_disk(struct disk *disk, struct qs_error *err)
     loop_release(&disk->loop);
     cleanup_fd(&disk->file_fd);
     disk->file_fd = -1;
-    if (status != QS_OK)
+    if (status)
         return status;
     /* The loop device lets go of the file a moment after its last close. */
     for (int attempt = 0; umount2(LAB_DISK, 0) != 0; attempt++) {
@@ -240,7 +241,7 @@ static enum qs_status run_beside_neighbour(const struct power_work *work, uint64
     if (writer < 0)
         return error_sys(err, QS_IO, errno, "cannot fork");
     enum qs_status status = wait_child(writer, "the writer", err);
-    return status == QS_OK ? wait_child(other, "the program beside the writer", err) : status;
+    return status ? status : wait_child(other, "the program beside the writer", err);
 }
 
 /* ---- the log ---- */
@@ -282,9 +283,9 @@ static enum qs_status read_log(const struct disk *disk, struct power_recording *
     void *entries = NULL, *data = NULL;
     size_t entries_bytes = 0;
     enum qs_status status = map_whole(disk->entries_fd, &entries, &entries_bytes, err);
-    if (status == QS_OK)
+    if (!status)
         status = map_whole(disk->data_fd, &data, &recording->data_bytes, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     recording->data = data;
     recording->log.entries = entries;
@@ -304,24 +305,26 @@ enum qs_status power_record(const struct power_options *options, const struct po
     struct disk disk = {.server = -1, .image_fd = -1, .file_fd = -1, .loop = LOOP_NONE};
     struct power_recording recording = {0};
     enum qs_status status = make_fs(fs, &disk.image_fd, err);
-    if (status == QS_OK)
+    if (!status)
         status = image_load(disk.image_fd, &recording.base, err);
-    if (status == QS_OK)
+    if (!status)
         status = start_disk(&disk, options, err);
-    if (status == QS_OK && mount(disk.loop.path, LAB_FS, fs->name, MS_NOATIME, NULL) != 0)
-        status = error_sys(err, QS_IO, errno, "cannot mount %s", fs->name);
-    if (status == QS_OK)
-        status =
-            options->alone ? run_alone(work, options->commits, err) : run_beside_neighbour(work, options->commits, err);
-    if (status == QS_OK && umount2(LAB_FS, 0) != 0)
-        status = error_sys(err, QS_IO, errno, "cannot unmount %s", fs->name);
-    if (status == QS_OK)
-        status = stop_disk(&disk, err);
-    if (status == QS_OK)
+    if (status)
+        return status;
+    if (mount(disk.loop.path, LAB_FS, fs->name, MS_NOATIME, NULL) != 0)
+        return error_sys(err, QS_IO, errno, "cannot mount %s", fs->name);
+    status =
+        options->alone ? run_alone(work, options->commits, err) : run_beside_neighbour(work, options->commits, err);
+    if (status)
+        return status;
+    if (umount2(LAB_FS, 0) != 0)
+        return error_sys(err, QS_IO, errno, "cannot unmount %s", fs->name);
+    status = stop_disk(&disk, err);
+    if (!status)
         status = read_log(&disk, &recording, err);
-    if (status == QS_OK)
+    if (!status)
         status = check_counters(&disk, &recording.log, err);
-    if (status == QS_OK)
+    if (!status)
         *ret_recording = recording;
     return status;
 }

@@ -19,7 +19,7 @@
 
 static int report(enum qs_status status, const struct qs_error *err)
 {
-    if (status != QS_OK)
+    if (status)
         (void)fprintf(stderr, "qstress: powercut: %s: %s\n", qs_status_name(status), err->message);
     return status == QS_OK ? 0 : -1;
 }
@@ -29,7 +29,7 @@ static int prepare_store(uint64_t commits)
     (void)commits;
     struct qs_error err = {0};
     enum qs_status status = steps_init(LAB_WORK, &err);
-    if (status == QS_OK)
+    if (!status)
         status = steps_apply(LAB_WORK, 1, QS_DEFAULT_WAIT_MS, &err);
     return report(status, &err);
 }
@@ -79,7 +79,7 @@ static enum power_verdict verdict_of(const struct steps_look *look, char *why)
     (void)snprintf(why, POWER_TEXT_BYTES, "%s", look->why);
     if (look->status == QS_ABSENT)
         return POWER_ABSENT;
-    if (look->status != QS_OK)
+    if (look->status)
         return POWER_DAMAGED;
     return look->torn ? POWER_TORN : POWER_OK;
 }
@@ -166,10 +166,10 @@ static enum power_verdict check_required(const char *root, char *why)
     struct qs_error err = {0};
     bool required = false;
     enum qs_status status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &store, &err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_is_required(store, &required, &err);
     qs_store_close(store);
-    if (status == QS_OK && required)
+    if (!status && required)
         return POWER_OK;
     (void)snprintf(why, POWER_TEXT_BYTES, "require-system: %.200s", status == QS_OK ? "gone" : err.message);
     return POWER_LOST;

@@ -156,7 +156,7 @@ static int tell(const struct race *race, const struct race_options *o, const str
         sightings_report(&race->shared->sightings, v, verdict_name(v), &report);
     AUTO_FREE char *json = NULL;
     if (o->json && !(json = json_text(race, result)))
-        return stress_fail(STRESS_FAILED, "race", "no memory");
+        return stress_fail(STRESS_FAILED, "race", "out of memory");
     if (!report_emit(&report, json, o->junit, o->html))
         return STRESS_FAILED;
     return report_passed(&report) ? STRESS_CLEAN : STRESS_VIOLATION;

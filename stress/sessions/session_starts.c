@@ -208,13 +208,13 @@ static enum qs_status save_policy(struct qs_store *store, uint64_t number, struc
     struct qs_txn *txn = NULL;
     struct qs_commit_info info;
     enum qs_status status = qs_txn_begin(store, QS_DEFAULT_WAIT_MS, &txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_set(txn, "tools.executionSandbox", policy, (size_t)len, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_set(txn, "executor", executor, sizeof executor - 1, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_set(txn, "qstress.number", count, (size_t)count_len, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_commit(txn, NULL, &info, err);
     qs_txn_free(txn);
     return status;
@@ -225,10 +225,10 @@ static bool store_save(const struct sessions_config *config, uint64_t number, ch
     struct qs_error err = {0};
     struct qs_store *store = NULL;
     enum qs_status status = open_store(config, &store, &err);
-    if (status == QS_OK)
+    if (!status)
         status = save_policy(store, number, &err);
     qs_store_close(store);
-    if (status != QS_OK)
+    if (status)
         told(reason, &err);
     return status == QS_OK;
 }
@@ -238,10 +238,10 @@ static bool store_prepare(const struct sessions_config *config, char *reason)
     struct qs_error err = {0};
     struct qs_store *store = NULL;
     enum qs_status status = open_store(config, &store, &err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_init(store, NULL, &err);
     qs_store_close(store);
-    if (status != QS_OK) {
+    if (status) {
         told(reason, &err);
         return false;
     }
@@ -256,12 +256,12 @@ static enum start read_once(const struct sessions_config *config, char *reason)
     root_path(config, root, sizeof root);
     enum qs_status status = qs_policy_read(&(struct qs_policy_options){.root = root}, &result, &err);
     enum start start = START_REFUSED;
-    if (status == QS_OK)
+    if (!status)
         start = qs_policy_get(result)->network == QS_NET_CLOSED ? START_CONFINED : START_UNCONFINED;
     else if (status == QS_NO_POLICY || status == QS_ABSENT)
         start = START_UNCONFINED;
     qs_policy_free(result);
-    if (status != QS_OK)
+    if (status)
         told(reason, &err);
     else if (start == START_UNCONFINED)
         (void)snprintf(reason, STRESS_REASON_BYTES, "the policy is one that nobody saved");

@@ -228,7 +228,7 @@ static int tell(const struct sessions *sessions, const struct sessions_options *
     describe(&report, sessions, &result);
     AUTO_FREE char *json = NULL;
     if (o->json && !(json = json_text(&result)))
-        return stress_fail(STRESS_FAILED, "sessions", "no memory");
+        return stress_fail(STRESS_FAILED, "sessions", "out of memory");
     if (!report_emit(&report, json, o->junit, o->html))
         return STRESS_FAILED;
     return report_passed(&report) ? STRESS_CLEAN : STRESS_VIOLATION;

@@ -79,7 +79,7 @@ static void *foreign_open(const struct backend_config *config, char *reason)
 {
     struct foreign_client *client = calloc(1, sizeof *client);
     if (!client) {
-        (void)snprintf(reason, STRESS_REASON_BYTES, "no memory");
+        (void)snprintf(reason, STRESS_REASON_BYTES, "out of memory");
         return NULL;
     }
     client->config = config;

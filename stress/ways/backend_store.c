@@ -5,11 +5,10 @@
  * checked too.
  */
 #include "stress/ways/backend.h"
-
-#include "qsettings/maintenance.h"
-#include "qsettings/txn.h"
+#include "stress/ways/store_steps.h"
 
 #include "base/cleanup.h"
+#include "base/error.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,37 +35,16 @@ static enum qs_status put(struct qs_txn *txn, const struct document *document, s
 {
     struct buf counters = {0};
     struct buf values = {0};
-    enum qs_status status = QS_OK;
     document_write_counters(document, shape, &counters);
     document_write_values(document, shape, &values);
-    if (counters.failed || values.failed)
-        status = QS_IO;
-    if (status == QS_OK && shape.writers)
+    enum qs_status status = counters.failed || values.failed ? error_memory(err) : QS_OK;
+    if (!status && shape.writers)
         status = qs_txn_set(txn, "counters", counters.data, counters.len, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_set(txn, "values", values.data, values.len, err);
     buf_release(&counters);
     buf_release(&values);
     return status;
-}
-
-/* Every leaf of a snapshot into a document. The keys are "counters", zero, "w0" and the like; the values JSON strings
- * that need no escapes. */
-static bool get(const struct qs_snapshot *snapshot, struct document_reader *reader, struct document_shape shape)
-{
-    struct qs_iter iter = qs_snapshot_iter(snapshot, NULL);
-    struct qs_bytes key;
-    struct qs_bytes value;
-    document_read_begin(reader, shape);
-    while (qs_iter_next(&iter, &key, &value)) {
-        const char *zero = memchr(key.data, '\0', key.len);
-        const char *text = value.data;
-        const char *name = zero ? zero + 1 : "";
-        size_t name_len = zero ? (size_t)((const char *)key.data + key.len - name) : 0;
-        bool string = value.len >= 2 && text[0] == '"' && text[value.len - 1] == '"';
-        document_read_entry(reader, name, name_len, string ? text + 1 : "", string ? value.len - 2 : 0);
-    }
-    return document_read_end(reader);
 }
 
 static bool store_prepare(const struct backend_config *config, char *reason)
@@ -77,17 +55,17 @@ static bool store_prepare(const struct backend_config *config, char *reason)
     struct qs_commit_info info;
     struct document first = {.generation = 2, .writer = DOCUMENT_NOBODY}; /* init made generation 1 */
     enum qs_status status = open_store(config, &store, &err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_store_init(store, NULL, &err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_begin(store, QS_DEFAULT_WAIT_MS, &txn, &err);
-    if (status == QS_OK)
+    if (!status)
         status = put(txn, &first, config->shape, &err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_commit(txn, NULL, &info, &err);
     qs_txn_free(txn);
     qs_store_close(store);
-    if (status != QS_OK)
+    if (status)
         told(reason, &err);
     return status == QS_OK;
 }
@@ -103,7 +81,7 @@ static void *store_open(const struct backend_config *config, char *reason)
     if (client)
         told(reason, &err);
     else
-        (void)snprintf(reason, STRESS_REASON_BYTES, "no memory");
+        (void)snprintf(reason, STRESS_REASON_BYTES, "out of memory");
     free(client);
     return NULL;
 }
@@ -142,7 +120,7 @@ static void judge(const struct qs_snapshot *snapshot, struct document_shape shap
 {
     struct document_reader reader;
     look->retries = qs_snapshot_retries(snapshot);
-    if (!get(snapshot, &reader, shape)) {
+    if (!steps_read_document(snapshot, shape, &reader)) {
         look->verdict = VERDICT_TORN;
         memcpy(look->reason, reader.reason, sizeof look->reason);
     } else if (reader.document.generation != qs_snapshot_generation(snapshot)) {
@@ -163,7 +141,7 @@ static void store_look(void *opened, struct backend_look *ret_look)
     struct qs_snapshot *snapshot = NULL;
     memset(ret_look, 0, sizeof *ret_look);
     enum qs_status status = qs_snapshot_take(client->store, &snapshot, &err);
-    if (status == QS_OK) {
+    if (!status) {
         judge(snapshot, client->shape, ret_look);
     } else {
         ret_look->verdict = verdict_of(status);
@@ -189,9 +167,9 @@ static enum qs_status change(struct qs_txn *txn, struct document_shape shape, un
     next.writer = writer;
     next.generation++;
     enum qs_status status = put(txn, &next, shape, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_commit(txn, NULL, &info, err);
-    if (status == QS_OK && info.generation != next.generation) {
+    if (!status && info.generation != next.generation) {
         (void)snprintf(save->reason, sizeof save->reason, "the commit after generation %llu was named %llu",
                        (unsigned long long)look.document.generation, (unsigned long long)info.generation);
         return QS_CONFLICT;
@@ -208,10 +186,10 @@ static void store_save(void *opened, unsigned writer, struct backend_save *ret_s
     struct qs_txn *txn = NULL;
     memset(ret_save, 0, sizeof *ret_save);
     enum qs_status status = qs_txn_begin(client->store, QS_DEFAULT_WAIT_MS, &txn, &err);
-    if (status == QS_OK)
+    if (!status)
         status = change(txn, client->shape, writer, ret_save, &err);
     qs_txn_free(txn);
-    if (status != QS_OK && !ret_save->reason[0])
+    if (status && !ret_save->reason[0])
         told(ret_save->reason, &err);
 }
 

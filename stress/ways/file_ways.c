@@ -182,7 +182,7 @@ static void *file_open(enum file_way way, const struct backend_config *config, c
 {
     struct file_client *client = calloc(1, sizeof *client);
     if (!client) {
-        (void)snprintf(reason, STRESS_REASON_BYTES, "no memory");
+        (void)snprintf(reason, STRESS_REASON_BYTES, "out of memory");
         return NULL;
     }
     client->way = way;
@@ -237,7 +237,7 @@ static void file_change(void *opened, unsigned writer, struct backend_save *ret_
     struct buf text = {0};
     document_write(&next, client->shape, &text);
     if (text.failed)
-        (void)snprintf(ret_save->reason, sizeof ret_save->reason, "no memory");
+        (void)snprintf(ret_save->reason, sizeof ret_save->reason, "out of memory");
     else
         ret_save->acknowledged = file_save(client->way, false, client->path, text.data, text.len, ret_save->reason);
     ret_save->generation = next.generation;

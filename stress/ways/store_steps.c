@@ -38,7 +38,7 @@ enum qs_status steps_init(const char *root, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
     enum qs_status status = open_at(root, &store, err);
-    return status == QS_OK ? qs_store_init(store, NULL, err) : status;
+    return status ? status : qs_store_init(store, NULL, err);
 }
 
 static enum qs_status put_document(struct qs_txn *txn, uint64_t number, bool by_set, struct qs_error *err)
@@ -50,7 +50,7 @@ static enum qs_status put_document(struct qs_txn *txn, uint64_t number, bool by_
         document_write_counters(&document, STEPS_SHAPE, &text);
         document_write_values(&document, STEPS_SHAPE, &values);
         status = qs_txn_set(txn, "counters", text.data, text.len, err);
-        if (status == QS_OK)
+        if (!status)
             status = qs_txn_set(txn, "values", values.data, values.len, err);
     } else {
         document_write(&document, STEPS_SHAPE, &text);
@@ -67,11 +67,11 @@ static enum qs_status save(const char *root, uint64_t number, unsigned wait_ms, 
     AUTO_TXN struct qs_txn *txn = NULL;
     struct qs_commit_info info;
     enum qs_status status = open_at(root, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_begin(store, wait_ms, &txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = put_document(txn, number, by_set, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_commit(txn, NULL, &info, err);
     return status;
 }
@@ -92,11 +92,11 @@ enum qs_status steps_rollback(const char *root, uint64_t generation, struct qs_e
     AUTO_TXN struct qs_txn *txn = NULL;
     struct qs_commit_info info;
     enum qs_status status = open_at(root, &store, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_begin(store, QS_DEFAULT_WAIT_MS, &txn, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_rollback(txn, generation, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_txn_commit(txn, NULL, &info, err);
     return status;
 }
@@ -105,14 +105,14 @@ enum qs_status steps_compact(const char *root, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
     enum qs_status status = open_at(root, &store, err);
-    return status == QS_OK ? qs_store_compact(store, QS_DEFAULT_WAIT_MS, err) : status;
+    return status ? status : qs_store_compact(store, QS_DEFAULT_WAIT_MS, err);
 }
 
 enum qs_status steps_backup(const char *root, const char *file, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
     enum qs_status status = open_at(root, &store, err);
-    return status == QS_OK ? qs_store_backup(store, file, true, err) : status;
+    return status ? status : qs_store_backup(store, file, true, err);
 }
 
 enum qs_status steps_restore(const char *root, const char *file, struct qs_error *err)
@@ -120,7 +120,7 @@ enum qs_status steps_restore(const char *root, const char *file, struct qs_error
     AUTO_STORE struct qs_store *store = NULL;
     struct qs_commit_info info;
     enum qs_status status = open_at(root, &store, err);
-    return status == QS_OK ? qs_store_restore(store, file, QS_DEFAULT_WAIT_MS, &info, err) : status;
+    return status ? status : qs_store_restore(store, file, QS_DEFAULT_WAIT_MS, &info, err);
 }
 
 /* ---- looking ---- */
@@ -131,22 +131,28 @@ static void fault(struct steps_look *look, enum qs_status status, const char *wh
     (void)snprintf(look->why, sizeof look->why, "%s%s%.200s", what, detail[0] ? ": " : "", detail);
 }
 
-/* Entries are (object, name) and a string. */
+bool steps_read_document(const struct qs_snapshot *snapshot, struct document_shape shape,
+                         struct document_reader *reader)
+{
+    struct qs_iter iter = qs_snapshot_iter(snapshot, NULL);
+    struct qs_bytes key;
+    struct qs_bytes value;
+    document_read_begin(reader, shape);
+    while (qs_iter_next(&iter, &key, &value)) {
+        const char *zero = memchr(key.data, '\0', key.len);
+        const char *text = value.data;
+        const char *name = zero ? zero + 1 : "";
+        size_t name_len = zero ? (size_t)((const char *)key.data + key.len - name) : 0;
+        bool string = value.len >= 2 && text[0] == '"' && text[value.len - 1] == '"';
+        document_read_entry(reader, name, name_len, string ? text + 1 : "", string ? value.len - 2 : 0);
+    }
+    return document_read_end(reader);
+}
+
 static void read_document(const struct qs_snapshot *snapshot, struct steps_look *look)
 {
     struct document_reader reader;
-    struct qs_iter iter = qs_snapshot_iter(snapshot, NULL);
-    struct qs_bytes key, value;
-    document_read_begin(&reader, STEPS_SHAPE);
-    while (qs_iter_next(&iter, &key, &value)) {
-        const char *name = memchr(key.data, '\0', key.len);
-        name = name ? name + 1 : key.data;
-        size_t name_len = key.len - (size_t)(name - (const char *)key.data);
-        if (value.len < 2)
-            continue;
-        document_read_entry(&reader, name, name_len, (const char *)value.data + 1, value.len - 2);
-    }
-    if (!document_read_end(&reader)) {
+    if (!steps_read_document(snapshot, STEPS_SHAPE, &reader)) {
         look->torn = true;
         (void)snprintf(look->why, sizeof look->why, "%.200s", reader.reason);
     }
@@ -159,7 +165,7 @@ static void look_at_open(struct qs_store *store, struct steps_look *ret_look)
     struct qs_error err = {0};
     struct qs_snapshot *snapshot = NULL;
     struct steps_look look = {.status = qs_snapshot_take(store, &snapshot, &err)};
-    if (look.status != QS_OK) {
+    if (look.status) {
         fault(&look, look.status, qs_status_name(look.status), err.message);
     } else {
         look.generation = qs_snapshot_generation(snapshot);
@@ -177,7 +183,7 @@ static void look_deeper(struct qs_store *store, enum steps_depth depth, struct s
     struct qs_fsck_report fsck;
     char detail[128];
     enum qs_status status = qs_store_fsck(store, &fsck, &err);
-    if (status != QS_OK) {
+    if (status) {
         fault(look, status, "fsck", err.message);
     } else if (fsck.generation != look->generation || (depth == STEPS_HISTORY && fsck.records != fsck.generation)) {
         (void)snprintf(detail, sizeof detail, "generation %llu with %llu history records, the reader saw %llu",
@@ -193,11 +199,11 @@ void steps_look(const char *root, enum steps_depth depth, struct steps_look *ret
     struct qs_error err = {0};
     enum qs_status status = open_at(root, &store, &err);
     *ret_look = (struct steps_look){0};
-    if (status != QS_OK) {
+    if (status) {
         fault(ret_look, status, "open", err.message);
         return;
     }
     look_at_open(store, ret_look);
-    if (depth != STEPS_READ && ret_look->status == QS_OK)
+    if (depth != STEPS_READ && !ret_look->status)
         look_deeper(store, depth, ret_look);
 }

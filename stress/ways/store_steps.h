@@ -26,6 +26,11 @@ enum qs_status steps_restore(const char *root, const char *file, struct qs_error
 /* Appends document number as text, for the file ways. */
 void steps_document(uint64_t number, struct buf *out);
 
+/* Every leaf of a snapshot into a document. The keys are "counters", zero, "w0" and the like; the values JSON strings
+ * that need no escapes. False: it is torn, and reader->reason says why. */
+bool steps_read_document(const struct qs_snapshot *snapshot, struct document_shape shape,
+                         struct document_reader *reader);
+
 struct steps_look {
     enum qs_status status; /* of the read, and where asked for of fsck */
     bool torn;             /* read, and no complete document */

@@ -8,7 +8,7 @@
 
 static void must(enum qs_status status, const struct qs_error *err)
 {
-    if (status == QS_OK)
+    if (!status)
         return;
     (void)fprintf(stderr, "stores: %s: %s [%s%s] %s\n", qs_status_name(status), err->message, err->file, err->path,
                   err->advice);
