@@ -31,7 +31,6 @@ struct cli {
     struct command_line line;
 
     /* options (cli/options.c); a text that was not given is NULL, a number 0 */
-    const char *root; /* absolute; NULL: the fixed places */
     const char *message, *type, *format, *default_value, *workspace, *reader, *exec;
     uint64_t if_generation, at, from;
     uint64_t limit; /* UINT64_MAX: none */
@@ -43,7 +42,6 @@ struct cli {
     unsigned require_scopes; /* --require, repeatable: bits 1 << enum qs_scope */
     unsigned wait_ms;        /* --wait, or the default of a writer */
     unsigned read_wait_ms;   /* --wait, or 0: the library's default */
-    char *root_text;         /* owned: root made absolute */
 
     struct buf out;
     int exit_status; /* of a command that did its work: 0; 1 if what it compared differs; or what a later step gave */

@@ -50,7 +50,7 @@ static void report_text(struct cli *cli, const struct qs_store *store, const str
     else
         buf_printf(&cli->out, "generation %llu, %zu changed", (unsigned long long)info->generation,
                    changed ? json_array_size(changed) : info->change_count);
-    if (cli->root)
+    if (cli->line.root)
         buf_printf(&cli->out, " (%s)", qs_store_path(store));
     buf_add_char(&cli->out, '\n');
 }
@@ -78,7 +78,7 @@ void cli_publish_registered(struct cli *cli, struct qs_store *store, const struc
         return;
     struct qs_error err = {0};
     size_t written = 0;
-    enum qs_status status = qs_publish_registered(store, cli->root, &written, &err);
+    enum qs_status status = qs_publish_registered(store, cli->line.root, &written, &err);
     if (!status)
         return;
     error_add_advice(&err, "the store itself is as reported; `qsettings publish --list` shows the registered files");

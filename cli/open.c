@@ -11,7 +11,8 @@ void cli_note_home(struct cli *cli)
 {
     const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
     AUTO_FREE char *usual = NULL;
-    if (cli->root || cli->home_noted) /* before the password database is asked, which costs as much as three stores */
+    if (cli->line.root ||
+        cli->home_noted) /* before the password database is asked, which costs as much as three stores */
         return;
     const struct passwd *entry = getpwuid(geteuid());
     if (!entry || !entry->pw_dir)
@@ -30,7 +31,7 @@ void cli_note_home(struct cli *cli)
 
 enum qs_status cli_open(struct cli *cli, enum qs_scope scope, struct qs_store **ret_store, struct qs_error *err)
 {
-    struct qs_store_options options = {.root = cli->root, .wait_ms = cli->read_wait_ms};
+    struct qs_store_options options = {.root = cli->line.root, .wait_ms = cli->read_wait_ms};
     if (scope == QS_SCOPE_USER)
         cli_note_home(cli);
     return qs_store_open(scope, &options, ret_store, err);
@@ -86,7 +87,7 @@ static enum qs_status view_at(struct cli *cli, uint64_t generation, struct qs_sn
 
 static enum qs_status open_effective(struct cli *cli, struct qs_settings **ret_settings, struct qs_error *err)
 {
-    struct qs_settings_options options = {.root = cli->root,
+    struct qs_settings_options options = {.root = cli->line.root,
                                           .wait_ms = cli->read_wait_ms,
                                           .workspace_file = cli->workspace};
     cli_note_home(cli);

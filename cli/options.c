@@ -2,8 +2,6 @@
 /* Every option of qsettings, once. */
 #include "cli/cli.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 bool scope_by_name(const char *name, enum qs_scope *ret_scope)
@@ -40,25 +38,6 @@ static enum qs_status take_required(struct cli *cli, const struct option_row *ro
     return QS_OK;
 }
 
-/* A relative --root is meant from here, and the library wants it absolute. */
-static enum qs_status take_root(struct cli *cli, const struct option_row *row, const char *dir, struct qs_error *err)
-{
-    if (!dir[0])
-        return error_set(err, QS_USAGE, "option '--%s' needs a directory", row->name);
-    free(STEAL(cli->root_text));
-    if (dir[0] == '/')
-        return QS_OK;
-    AUTO_FREE char *here = getcwd(NULL, 0);
-    if (!here)
-        return error_sys(err, QS_IO, errno, "cannot find the working directory");
-    if (asprintf(&cli->root_text, "%s/%s", strcmp(here, "/") == 0 ? "" : here, dir) < 0) {
-        cli->root_text = NULL;
-        return error_memory(err);
-    }
-    cli->root = cli->root_text;
-    return QS_OK;
-}
-
 static enum qs_status take_wait(struct cli *cli, const struct option_row *row, const char *value, struct qs_error *err)
 {
     (void)row;
@@ -77,11 +56,6 @@ const struct option_row option_table[] = {
     {.name = "user", .take = take_scope, .help = "the user's own store"},
     {.name = "defaults", .take = take_scope, .help = "the store of defaults, which users may override"},
     {.name = "scope", .value = SCOPE_NAMES, .take = take_scope, .help = "the same, by name"},
-    {.name = "root",
-     SLOT(root),
-     .value = "DIR",
-     .take = take_root,
-     .help = "use the stores DIR/system, DIR/user and DIR/defaults"},
     {.name = "wait",
      SLOT(wait_s),
      .value = "SECONDS",

@@ -36,6 +36,5 @@ int main(int argc, char **argv)
     if (status)
         voice_error(&cli.line, &err);
     buf_release(&cli.out);
-    free(cli.root_text);
     return status ? -status : cli.exit_status;
 }

@@ -96,6 +96,24 @@ static enum qs_status store_real(const struct option_row *row, void *slot, const
     return QS_OK;
 }
 
+/* A relative --root is meant from here, and the library wants it absolute. */
+static enum qs_status make_root_absolute(struct command_line *line, struct qs_error *err)
+{
+    if (!line->root[0])
+        return error_set(err, QS_USAGE, "option '--root' needs a directory");
+    if (line->root[0] == '/')
+        return QS_OK;
+    AUTO_FREE char *here = getcwd(NULL, 0);
+    if (!here)
+        return error_sys(err, QS_IO, errno, "cannot find the working directory");
+    int len =
+        snprintf(line->root_text, sizeof line->root_text, "%s/%s", strcmp(here, "/") == 0 ? "" : here, line->root);
+    if (len < 0 || (size_t)len >= sizeof line->root_text)
+        return error_set(err, QS_USAGE, "option '--root' names a directory whose path is too long");
+    line->root = line->root_text;
+    return QS_OK;
+}
+
 static enum qs_status take_value(struct parse *parse, const struct option_row *row, const char *value,
                                  struct qs_error *err)
 {
@@ -119,6 +137,8 @@ static enum qs_status take_value(struct parse *parse, const struct option_row *r
         status = store_real(row, base + row->at, value, err);
         break;
     }
+    if (!status && option_is_of_line(row) && strcmp(row->name, "root") == 0)
+        status = make_root_absolute(parse->line, err);
     return status || !row->take ? status : row->take(parse->cli, row, value, err);
 }
 

@@ -4,11 +4,11 @@
  * errors all read. A new option or command is one row.
  *
  *     static const struct option_row options[] = {
- *         {.name = "root", SLOT(root), .value = "DIR", .help = "use the stores below DIR"},
+ *         {.name = "at", SLOT(at), .value = "GEN", .help = "as of generation GEN"},
  *         {0},
  *     };
  *     static const struct command commands[] = {
- *         {.name = "get", .run = cmd_get, .operands = "KEY", .options = "json", .summary = "print a value"},
+ *         {.name = "get", .run = cmd_get, .operands = "KEY", .options = "at json", .summary = "print a value"},
  *         {0},
  *     };
  *
@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "terminal/completion.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -108,8 +109,13 @@ struct command_line {
     int count;
     char **operands; /* borrowed from argv, whose order changes */
     bool help, version;
-    bool json;          /* of the option "json", which a program's table need not describe */
-    const char *color;  /* of "color", likewise: auto, always or never */
+
+    /* Options that a program's table need not describe: it takes those that its lists name. */
+    bool json;
+    const char *color; /* auto, always or never */
+    const char *root;  /* absolute; NULL: the fixed places */
+    char root_text[PATH_MAX];
+
     char defaults[160]; /* texts of defaults, each ended by a zero byte */
     size_t defaults_len;
 };

@@ -106,6 +106,11 @@ bool command_takes_command(const struct command *command)
 
 /* The members are those of struct command_line. */
 static const struct option_row line_rows[] = {
+    {.name = "root",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct command_line, root),
+     .value = "DIR",
+     .help = "use the stores DIR/system, DIR/user and DIR/defaults"},
     {.name = "json",
      .kind = OPTION_FLAG,
      .at = offsetof(struct command_line, json),

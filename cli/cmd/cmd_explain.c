@@ -132,7 +132,7 @@ static void note_likeness(const struct cli *cli, const struct qs_settings *setti
 
 enum qs_status cmd_explain(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_settings_options options = {.root = cli->root,
+    struct qs_settings_options options = {.root = cli->line.root,
                                           .wait_ms = cli->read_wait_ms,
                                           .workspace_file = cli->workspace};
     AUTO_SETTINGS struct qs_settings *settings = NULL;

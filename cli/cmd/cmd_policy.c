@@ -119,7 +119,7 @@ static void note_legacy_environment(const struct cli *cli)
 
 enum qs_status cmd_policy(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_policy_options options = {.root = cli->root,
+    struct qs_policy_options options = {.root = cli->line.root,
                                         .wait_ms = cli->read_wait_ms,
                                         .require_scopes = cli->require_scopes};
     AUTO_POLICY struct qs_policy_result *result = NULL;

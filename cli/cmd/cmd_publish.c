@@ -95,7 +95,7 @@ static enum qs_status open_register(struct cli *cli, struct qs_store **ret_store
 static enum qs_status publish_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
     enum qs_publish_outcome outcome;
-    enum qs_status status = qs_publish(NULL, cli->root, target, publish_flags(cli), &outcome, err);
+    enum qs_status status = qs_publish(NULL, cli->line.root, target, publish_flags(cli), &outcome, err);
     if (status == QS_CONFLICT)
         advise_edited(cli, target, err);
     if (!status)
@@ -111,7 +111,7 @@ static enum qs_status register_file(struct cli *cli, const struct qs_target *tar
     if (!status)
         status = qs_publish_register(store, target, cli->message, cli->wait_ms, NULL, err);
     if (!status)
-        status = qs_publish(store, cli->root, target, publish_flags(cli), &outcome, err);
+        status = qs_publish(store, cli->line.root, target, publish_flags(cli), &outcome, err);
     if (status == QS_CONFLICT)
         advise_edited(cli, target, err);
     if (!status)
@@ -126,7 +126,7 @@ static enum qs_status adopt_file(struct cli *cli, const struct qs_target *target
     struct qs_commit_info info = {0};
     enum qs_status status = open_register(cli, &store, err);
     if (!status)
-        status = qs_publish_adopt(store, cli->root, target, &options, &info, err);
+        status = qs_publish_adopt(store, cli->line.root, target, &options, &info, err);
     if (status)
         return status;
     cli_report_commit(cli, store, &info, NULL);
@@ -183,7 +183,7 @@ static void print_check(struct cli *cli, const struct qs_target *target, const s
 static enum qs_status check_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
     AUTO(qs_publish_report_release) struct qs_publish_report found = {0};
-    enum qs_status status = qs_publish_check(NULL, cli->root, target, &found, err);
+    enum qs_status status = qs_publish_check(NULL, cli->line.root, target, &found, err);
     if (status)
         return status;
     print_check(cli, target, &found);

@@ -22,7 +22,7 @@
 char *doctor_command(const struct cli *cli, const char *scope, const char *what)
 {
     char *text = NULL;
-    if (asprintf(&text, "qsettings%s%s%s%s %s", cli->root ? " --root " : "", cli->root ? cli->root : "",
+    if (asprintf(&text, "qsettings%s%s%s%s %s", cli->line.root ? " --root " : "", cli->line.root ? cli->line.root : "",
                  scope ? " --" : "", scope ? scope : "", what) < 0)
         return NULL;
     return text;
@@ -156,8 +156,8 @@ void doctor_sandbox(struct cli *cli, struct findings *findings)
     if (!find_beside("qsandbox", path, findings))
         return;
     cli_child_signals();
-    if (cli->root)
-        execl(path, "qsandbox", "--root", cli->root, "doctor", "--json", (char *)NULL);
+    if (cli->line.root)
+        execl(path, "qsandbox", "--root", cli->line.root, "doctor", "--json", (char *)NULL);
     else
         execl(path, "qsandbox", "doctor", "--json", (char *)NULL);
     finding_add(findings, "qsandbox", FINDING_FAIL, NULL, "cannot run %s: %s", path, strerrordesc_np(errno));

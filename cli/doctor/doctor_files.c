@@ -48,7 +48,7 @@ static void compare(struct cli *cli, const struct qs_target *target, struct find
 {
     AUTO(qs_publish_report_release) struct qs_publish_report found = {0};
     struct qs_error err = {0};
-    enum qs_status status = qs_publish_check(NULL, cli->root, target, &found, &err);
+    enum qs_status status = qs_publish_check(NULL, cli->line.root, target, &found, &err);
     if (status == QS_UNTRUSTED && geteuid() != 0) {
         finding_add(findings, NAME, FINDING_WARN, "ask again as its owner", "%s cannot be looked at by this user: %s",
                     target->file, err.message);

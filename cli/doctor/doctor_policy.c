@@ -7,7 +7,7 @@
 
 static void policy(struct cli *cli, struct findings *findings)
 {
-    struct qs_policy_options options = {.root = cli->root, .wait_ms = cli->read_wait_ms};
+    struct qs_policy_options options = {.root = cli->line.root, .wait_ms = cli->read_wait_ms};
     struct qs_policy_result *result = NULL;
     struct qs_error err = {0};
     AUTO_FREE char *see = doctor_command(cli, NULL, "policy");
@@ -31,7 +31,7 @@ static void environment(struct cli *cli, struct findings *findings)
     const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
     const struct passwd *entry = getpwuid(geteuid());
     AUTO_FREE char *usual = NULL;
-    if (cli->root)
+    if (cli->line.root)
         return;
     if (!entry || !entry->pw_dir) {
         finding_add(findings, "home", FINDING_FAIL, "give the user an entry in the password database",

@@ -252,7 +252,7 @@ static void look(struct cli *cli, enum qs_scope scope, struct findings *findings
     char name[64];
     AUTO_FD int dir_fd = -1;
     cli->home_noted = true; /* a finding of its own */
-    if (store_dir_init(scope, cli->root, &subject.dir, &err)) {
+    if (store_dir_init(scope, cli->line.root, &subject.dir, &err)) {
         finding_add_error(findings, name_of(&subject, "store", name), FINDING_FAIL, &err, NULL);
         return;
     }

@@ -72,7 +72,7 @@ static void show_line(void *context, const char *line, size_t len, const json_t 
     (void)putchar('\n');
 }
 
-static enum qs_status open_log(const struct options *options, int *ret_fd, struct qs_error *err)
+static enum qs_status open_log(const struct cli *cli, int *ret_fd, struct qs_error *err)
 {
     AUTO(path_fact_release) struct path_fact home = {.fd = -1};
     AUTO_FD int dir = -1;
@@ -84,7 +84,7 @@ static enum qs_status open_log(const struct options *options, int *ret_fd, struc
         status = error_set(err, QS_ABSENT, "the home directory %s does not exist", entry->pw_dir);
     if (status != QS_OK)
         return status;
-    const struct state_base base = state_base_of(home.path, options->run.root, geteuid());
+    const struct state_base base = state_base_of(home.path, cli->run.root, geteuid());
     status = state_open(&base, "journal", false, &dir, NULL, err);
     if (status != QS_OK)
         return status;
@@ -94,25 +94,24 @@ static enum qs_status open_log(const struct options *options, int *ret_fd, struc
     return QS_OK;
 }
 
-int cmd_audit(const struct options *options)
+enum qs_status cmd_audit(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_error err = {0};
     struct run_log_check check = {0};
     AUTO_FD int fd = -1;
-    enum qs_status status = open_log(options, &fd, &err);
-    if (status == QS_ABSENT) {
-        error_set(&err, QS_ABSENT, "there is no run log yet: no run has been recorded");
-        return report_error(&err, -status);
-    }
-    if (status == QS_OK)
-        status = run_log_read(fd, options->verify ? NULL : options->json ? show_json : show_line, NULL, &check, &err);
-    if (status != QS_OK)
-        return report_error(&err, -status);
-    if (options->verify && options->json)
+    (void)count;
+    (void)operands;
+    enum qs_status status = open_log(cli, &fd, err);
+    if (status == QS_ABSENT)
+        return error_set(err, QS_ABSENT, "there is no run log yet: no run has been recorded");
+    if (!status)
+        status = run_log_read(fd, cli->verify ? NULL : cli->line.json ? show_json : show_line, NULL, &check, err);
+    if (status)
+        return status;
+    if (cli->verify && cli->line.json)
         (void)printf("{\"records\":%llu,\"status\":0,\"torn\":%s}\n", (unsigned long long)check.records,
                      check.torn ? "true" : "false");
-    else if (options->verify)
+    else if (cli->verify)
         (void)printf("%llu records, the chain is whole%s\n", (unsigned long long)check.records,
                      check.torn ? "; an unfinished line follows, which the next run cuts off" : "");
-    return 0;
+    return QS_OK;
 }

@@ -33,7 +33,7 @@ static enum qs_status seed(const struct state_base *base, const char *workspace,
     return status;
 }
 
-static enum qs_status change(const struct options *options, struct qs_error *err)
+static enum qs_status change(const struct cli *cli, struct qs_error *err)
 {
     AUTO(path_fact_release) struct path_fact home = {.fd = -1}, workspace = {.fd = -1};
     const struct passwd *entry = getpwuid(geteuid());
@@ -41,9 +41,9 @@ static enum qs_status change(const struct options *options, struct qs_error *err
     if (!entry)
         return error_set(err, QS_IO, "the password database has no entry for uid %u", (unsigned)geteuid());
     AUTO_FREE char *here = getcwd(NULL, 0);
-    AUTO_FREE char *given = !options->run.workspace || !here   ? NULL
-                            : options->run.workspace[0] == '/' ? strdup(options->run.workspace)
-                                                               : path_join(here, options->run.workspace);
+    AUTO_FREE char *given = !cli->run.workspace || !here   ? NULL
+                            : cli->run.workspace[0] == '/' ? strdup(cli->run.workspace)
+                                                           : path_join(here, cli->run.workspace);
     enum qs_status status = path_look(entry->pw_dir, "/", false, &home, err);
     if (status == QS_OK)
         status = path_look(given ? given : here ? here : "/", "/", false, &workspace, err);
@@ -51,22 +51,20 @@ static enum qs_status change(const struct options *options, struct qs_error *err
         return status;
     if (home.kind != PATH_DIR || workspace.kind != PATH_DIR)
         return error_set(err, QS_USAGE, "there is no such workspace or home directory");
-    const struct state_base base = state_base_of(home.path, options->run.root, geteuid());
+    const struct state_base base = state_base_of(home.path, cli->run.root, geteuid());
     state_workspace_name(workspace.path, name);
-    if (options->clear)
+    if (cli->clear)
         status = clear(&base, name, err);
-    if (status == QS_OK && options->seed)
+    if (status == QS_OK && cli->seed)
         status = seed(&base, name, err);
     return status;
 }
 
-int cmd_caches(const struct options *options)
+enum qs_status cmd_caches(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_error err = {0};
-    if (!options->clear && !options->seed) {
-        error_set(&err, QS_USAGE, "caches takes --clear, --seed, or both");
-        return report_error(&err, -QS_USAGE);
-    }
-    enum qs_status status = change(options, &err);
-    return status == QS_OK ? 0 : report_error(&err, -status);
+    (void)count;
+    (void)operands;
+    if (!cli->clear && !cli->seed)
+        return error_set(err, QS_USAGE, "'--clear', '--seed' or both are missing");
+    return change(cli, err);
 }

@@ -273,11 +273,11 @@ static void print_section(const char *name, json_t *value)
     }
 }
 
-static enum qs_status print(const struct options *options, json_t *report, struct qs_error *err)
+static enum qs_status print(const struct cli *cli, json_t *report, struct qs_error *err)
 {
     const char *key;
     json_t *value;
-    if (!options->json) {
+    if (!cli->line.json) {
         json_object_foreach(report, key, value) print_section(key, value);
         return QS_OK;
     }
@@ -288,18 +288,19 @@ static enum qs_status print(const struct options *options, json_t *report, struc
     return status;
 }
 
-int cmd_inspect(const struct options *options)
+enum qs_status cmd_inspect(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     struct prepared prepared;
-    struct qs_error err = {0};
     AUTO(value_release) json_t *report = NULL;
-    enum qs_status status = prepare_run(&options->run, false, &prepared, &err);
-    if (status == QS_OK)
-        status = probe_bwrap(PROBE_BWRAP, &err);
-    if (status == QS_OK)
+    (void)count;
+    (void)operands;
+    enum qs_status status = prepare_run(&cli->run, false, &prepared, err);
+    if (!status)
+        status = probe_bwrap(PROBE_BWRAP, err);
+    if (!status)
         report = inspect_report(&prepared);
-    if (status == QS_OK)
-        status = report ? print(options, report, &err) : error_memory(&err);
+    if (!status)
+        status = report ? print(cli, report, err) : error_memory(err);
     prepared_release(&prepared);
-    return status == QS_OK ? 0 : report_error(&err, -status);
+    return status;
 }

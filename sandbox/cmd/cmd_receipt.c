@@ -9,12 +9,12 @@
 
 #include <stdio.h>
 
-static enum qs_status print(const struct options *options, const json_t *document, struct qs_error *err)
+static enum qs_status print(const struct cli *cli, const json_t *document, struct qs_error *err)
 {
     AUTO(buf_release) struct buf text = {0};
     enum qs_status status =
-        options->json ? value_encode_pretty(document, &text, err) : value_encode_yaml(document, &text, err);
-    if (status == QS_OK && (printf("%s%s", text.data, options->json ? "\n" : "") < 0 || fflush(stdout) != 0))
+        cli->line.json ? value_encode_pretty(document, &text, err) : value_encode_yaml(document, &text, err);
+    if (status == QS_OK && (printf("%s%s", text.data, cli->line.json ? "\n" : "") < 0 || fflush(stdout) != 0))
         status = error_set(err, QS_IO, "cannot write to standard output");
     return status;
 }
@@ -25,16 +25,16 @@ static const char *given_text(const char *now, const json_t *old, const char *na
     return now ? now : json_string_value(json_object_get(old, name));
 }
 
-static enum qs_status make(const struct options *options, const json_t *old, json_t **ret_receipt, struct qs_error *err)
+static enum qs_status make(const struct cli *cli, const json_t *old, json_t **ret_receipt, struct qs_error *err)
 {
-    const struct verify_request request = {.options = &options->run};
-    const struct receipt_given given = {.host_group = given_text(options->host_group, old, "hostGroup"),
-                                        .agent = options->agent,
-                                        .owner = given_text(options->owner, old, "owner"),
-                                        .rollback = given_text(options->rollback, old, "rollback")};
+    const struct verify_request request = {.options = &cli->run};
+    const struct receipt_given given = {.host_group = given_text(cli->host_group, old, "hostGroup"),
+                                        .agent = cli->agent,
+                                        .owner = given_text(cli->owner, old, "owner"),
+                                        .rollback = given_text(cli->rollback, old, "rollback")};
     struct verify_report report;
     struct prepared prepared;
-    enum qs_status status = prepare_run(&options->run, false, &prepared, err);
+    enum qs_status status = prepare_run(&cli->run, false, &prepared, err);
     if (status == QS_OK)
         status = verify_run(&request, &report, err);
     if (status == QS_OK)
@@ -43,24 +43,24 @@ static enum qs_status make(const struct options *options, const json_t *old, jso
     return status;
 }
 
-int cmd_receipt(const struct options *options)
+enum qs_status cmd_receipt(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     AUTO(value_release) json_t *old = NULL, *receipt = NULL, *comparison = NULL;
-    struct qs_error err = {0};
+    (void)count;
+    (void)operands;
     enum qs_status status = QS_OK;
-    if (options->json && options->yaml)
-        status = error_set(&err, QS_USAGE, "--json and --yaml exclude each other");
-    if (status == QS_OK && options->compare) /* before the checks: a wrong file costs no seconds */
-        status = receipt_read(options->compare, &old, &err);
+    if (cli->line.json && cli->yaml)
+        return error_set(err, QS_USAGE, "options '--json' and '--yaml' exclude each other");
+    if (cli->compare) /* before the checks: a wrong file costs no seconds */
+        status = receipt_read(cli->compare, &old, err);
     if (status == QS_OK)
-        status = make(options, old, &receipt, &err);
+        status = make(cli, old, &receipt, err);
     if (status == QS_OK && old) {
         comparison = receipt_compare(old, receipt);
-        status = comparison ? QS_OK : error_memory(&err);
+        status = comparison ? QS_OK : error_memory(err);
     }
     if (status == QS_OK)
-        status = print(options, comparison ? comparison : receipt, &err);
-    if (status != QS_OK)
-        return report_error(&err, -status);
-    return comparison && json_is_true(json_object_get(comparison, "due")) ? -QS_NOT_FOUND : 0;
+        status = print(cli, comparison ? comparison : receipt, err);
+    cli->exit_status = comparison && json_is_true(json_object_get(comparison, "due")) ? -QS_NOT_FOUND : 0;
+    return status;
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 struct attempt {
-    const struct options *options;
+    struct cli *cli;
     struct prepared prepared;
     struct sweep sweep;
     struct run_log log;
@@ -40,7 +40,7 @@ static enum qs_status record_first(void *context, struct qs_error *err)
         return written;
     if (attempt->prepared.policy.audit == QS_AUDIT_OFF || attempt->log.fd >= 0)
         return QS_OK;
-    AUTO(value_release) json_t *start = run_record_start(&attempt->options->run, &attempt->prepared);
+    AUTO(value_release) json_t *start = run_record_start(&attempt->cli->run, &attempt->prepared);
     enum qs_status status =
         start ? run_log_open(&attempt->prepared.facts.state, &attempt->log, err) : error_memory(err);
     if (status == QS_OK)
@@ -66,18 +66,18 @@ static void record_last(struct attempt *attempt, const struct qs_error *why)
         if (why && end)
             (void)json_object_set_new(end, "notRun", json_string(why->message));
         if (!end || run_log_append(&attempt->log, "end", end, false, &err) != QS_OK)
-            (void)report_error(&err, 0);
+            voice_error(&attempt->cli->line, &err);
     }
-    if (run_record_status(&attempt->options->run, &attempt->prepared, &attempt->result, &attempt->sweep.found, why,
-                          &err) != QS_OK)
-        (void)report_error(&err, 0);
+    if (run_record_status(&attempt->cli->run, &attempt->prepared, &attempt->result, &attempt->sweep.found, why, &err) !=
+        QS_OK)
+        voice_error(&attempt->cli->line, &err);
 }
 
 static enum qs_status run_it(struct attempt *attempt, struct qs_error *err)
 {
     struct run_request request = {.plan = &attempt->prepared.plan,
                                   .env = &attempt->prepared.env,
-                                  .argv = attempt->options->run.command,
+                                  .argv = attempt->cli->run.command,
                                   .session = attempt->prepared.in_session ? &attempt->prepared.session : NULL,
                                   .early = &attempt->early,
                                   .before_start = record_first,
@@ -123,51 +123,48 @@ static void say(const struct attempt *attempt)
                       "qsandbox: the command was ended after %llu s, by executor.limits.wallSeconds (%s scope)\n",
                       (unsigned long long)prepared->plan.wall_seconds, policy_scope(prepared->result));
     if (attempt->result.not_run)
-        (void)fprintf(stderr, "qsandbox: %s: %s\n", attempt->options->run.command[0],
+        (void)fprintf(stderr, "qsandbox: %s: %s\n", attempt->cli->run.command[0],
                       strerrordesc_np(attempt->result.not_run));
 }
 
-static int conclude(struct attempt *attempt, enum qs_status status, struct qs_error *err)
+static enum qs_status conclude(struct attempt *attempt, enum qs_status status, const struct qs_error *err)
 {
     sweep_last(attempt); /* nothing to do where it was done already */
-    if (attempt->sweep_err.status != QS_OK)
-        (void)report_error(&attempt->sweep_err, 0);
-    record_last(attempt, status == QS_OK ? NULL : err);
-    if (status != QS_OK)
-        return report_error(err, EXIT_REFUSED);
+    if (attempt->sweep_err.status)
+        voice_error(&attempt->cli->line, &attempt->sweep_err);
+    record_last(attempt, status ? err : NULL);
+    if (status)
+        return status;
     say(attempt);
-    return run_exit_status(&attempt->result);
+    attempt->cli->exit_status = run_exit_status(&attempt->result);
+    return QS_OK;
 }
 
-int cmd_run(const struct options *options)
+enum qs_status cmd_run(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     struct attempt attempt = {
-        .options = options, .sweep = SWEEP_NONE, .log.fd = -1, .early = RUN_EARLY_NONE, .result = {.started = false}};
-    struct qs_error err = {0};
-    if (options->run.status_fd >= 0 && fcntl(options->run.status_fd, F_SETFD, FD_CLOEXEC) != 0) {
-        error_set(&err, QS_USAGE, "--status-fd %d is not open", options->run.status_fd);
-        return report_error(&err, EXIT_REFUSED);
-    }
-    enum qs_status status = prepare_early(&options->run, opened, &attempt, &attempt.prepared, &err);
-    if (status == QS_OK && attempt.prepared.store_moved)
+        .cli = cli, .sweep = SWEEP_NONE, .log.fd = -1, .early = RUN_EARLY_NONE, .result = {.started = false}};
+    (void)count;
+    (void)operands;
+    enum qs_status status = prepare_early(&cli->run, opened, &attempt, &attempt.prepared, err);
+    if (!status && attempt.prepared.store_moved)
         (void)fprintf(stderr, "qsandbox: this session's policy is in force; the store holds another by now\n");
-    if (status == QS_OK)
-        status = sweep_begin(&attempt.prepared.policy, &attempt.prepared.facts, &attempt.sweep, &err);
-    if (status == QS_OK &&
-        attempt.sweep.found.violations.inherited) /* what was just moved away is not to be planned for */
-        status = prepare_plan(&options->run, true, &attempt.prepared, &err);
-    if (status == QS_OK)
-        status = run_it(&attempt, &err);
+    if (!status)
+        status = sweep_begin(&attempt.prepared.policy, &attempt.prepared.facts, &attempt.sweep, err);
+    if (!status && attempt.sweep.found.violations.inherited) /* what was just moved away is not to be planned for */
+        status = prepare_plan(&cli->run, true, &attempt.prepared, err);
+    if (!status)
+        status = run_it(&attempt, err);
     /* Another run's sweep, say, took something away between the look at it and the mount: look again, once. */
     if (status == QS_CONFLICT && !attempt.result.started) {
-        status = prepare_plan(&options->run, true, &attempt.prepared, &err);
-        if (status == QS_OK)
-            status = run_it(&attempt, &err);
+        status = prepare_plan(&cli->run, true, &attempt.prepared, err);
+        if (!status)
+            status = run_it(&attempt, err);
     }
     run_early_cancel(&attempt.early); /* where the run was refused before it was needed */
-    int code = conclude(&attempt, status, &err);
+    status = conclude(&attempt, status, err);
     run_log_close(&attempt.log);
     sweep_release(&attempt.sweep);
     prepared_release(&attempt.prepared);
-    return code;
+    return status;
 }

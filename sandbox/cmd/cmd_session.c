@@ -32,14 +32,11 @@ static void release_keeper(struct keeper *keeper)
     cgroup_remove(&keeper->group);
 }
 
-static enum qs_status freeze(const struct options *options, struct keeper *keeper, bool *ret_limited,
-                             struct qs_error *err)
+static enum qs_status freeze(const struct cli *cli, struct keeper *keeper, bool *ret_limited, struct qs_error *err)
 {
-    const struct qs_policy_options where = {.root = options->run.root};
+    const struct qs_policy_options where = {.root = cli->run.root};
     struct qs_policy_result *result = NULL;
     enum qs_status status = qs_policy_read(&where, &result, err);
-    if (status == QS_OK && (options->run.closed || options->run.read_only))
-        status = error_set(err, QS_USAGE, "a session freezes the policy as it is; narrow each run instead");
     if (status == QS_OK)
         status = qs_policy_freeze(result, &keeper->policy, err);
     if (status == QS_OK)
@@ -50,20 +47,20 @@ static enum qs_status freeze(const struct options *options, struct keeper *keepe
 
 /* The limit of processes over all runs: a control group where there is one, else the record as a pool of what the
  * kernel counts by user, which is nothing for root. */
-static enum qs_status limit(const struct options *options, bool limited, struct keeper *keeper, struct qs_error *err)
+static enum qs_status limit(const struct cli *cli, bool limited, struct keeper *keeper, struct qs_error *err)
 {
     AUTO(cgroup_fact_release) struct cgroup_fact fact = {.fd = -1};
     keeper->limits.policy = keeper->policy;
-    keeper->limits.seconds = options->run.timeout_s;
-    keeper->limits.deadline_ms = options->run.timeout_s ? run_now_ms() + options->run.timeout_s * 1000 : 0;
-    keeper->limits.processes = options->processes;
-    if (!options->processes && !limited)
+    keeper->limits.seconds = cli->run.timeout_s;
+    keeper->limits.deadline_ms = cli->run.timeout_s ? run_now_ms() + cli->run.timeout_s * 1000 : 0;
+    keeper->limits.processes = cli->processes;
+    if (!cli->processes && !limited)
         return QS_OK;
     cgroup_look(&cgroup_here, geteuid(), &fact);
-    if (!options->processes) /* the runs make their own groups: this process is not to be in their way */
+    if (!cli->processes) /* the runs make their own groups: this process is not to be in their way */
         return fact.fd >= 0 ? cgroup_settle(&fact, err) : QS_OK;
     if (fact.pids) {
-        const struct cgroup_limits limits = {.processes = options->processes, .divided = true};
+        const struct cgroup_limits limits = {.processes = cli->processes, .divided = true};
         enum qs_status status = cgroup_make(&fact, &limits, &keeper->group, err);
         keeper->limits.group = keeper->group.fd;
         return status;
@@ -87,15 +84,15 @@ static enum qs_status name_session(int fd, struct qs_error *err)
     return setenv(QS_SESSION_VARIABLE, text, 1) == 0 ? QS_OK : error_memory(err);
 }
 
-static _Noreturn void become_program(const struct options *options, pid_t session, const sigset_t *mask)
+static _Noreturn void become_program(const struct cli *cli, pid_t session, const sigset_t *mask)
 {
     /* The runs below it look for the session; when that is gone, the program has no policy any more. */
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != session)
         _exit(EXIT_REFUSED);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
-    execvp(options->run.command[0], options->run.command);
+    execvp(cli->run.command[0], cli->run.command);
     int error = errno;
-    (void)fprintf(stderr, "qsandbox: %s: %s\n", options->run.command[0], strerrordesc_np(error));
+    (void)fprintf(stderr, "qsandbox: %s: %s\n", cli->run.command[0], strerrordesc_np(error));
     _exit(error == ENOENT ? 127 : 126);
 }
 
@@ -130,21 +127,25 @@ static int wait_for(pid_t pid, uint64_t timeout_s, const sigset_t *watched)
     }
 }
 
-int cmd_session(const struct options *options)
+enum qs_status cmd_session(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_error err = {0};
     sigset_t watched, old;
     bool limited = false;
     AUTO(release_keeper)
     struct keeper keeper = {.policy = -1, .record = -1, .limits.group = -1, .group = CGROUP_NONE};
-    if (getenv(QS_SESSION_VARIABLE)) {
-        error_set(&err, QS_USAGE, "this is a session already");
-        return report_error(&err, EXIT_REFUSED);
-    }
-    if (freeze(options, &keeper, &limited, &err) != QS_OK || limit(options, limited, &keeper, &err) != QS_OK ||
-        session_record_write(&keeper.limits, &keeper.record, &err) != QS_OK ||
-        name_session(keeper.record, &err) != QS_OK)
-        return report_error(&err, EXIT_REFUSED);
+    (void)count;
+    (void)operands;
+    if (getenv(QS_SESSION_VARIABLE))
+        return error_set(err, QS_USAGE, "this is a session already");
+    enum qs_status status = freeze(cli, &keeper, &limited, err);
+    if (!status)
+        status = limit(cli, limited, &keeper, err);
+    if (!status)
+        status = session_record_write(&keeper.limits, &keeper.record, err);
+    if (!status)
+        status = name_session(keeper.record, err);
+    if (status)
+        return status;
     sigemptyset(&watched);
     const int signals[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
@@ -154,10 +155,9 @@ int cmd_session(const struct options *options)
     pid_t session = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        become_program(options, session, &old);
-    if (pid < 0) {
-        error_sys(&err, QS_IO, errno, "cannot start %s", options->run.command[0]);
-        return report_error(&err, EXIT_REFUSED);
-    }
-    return wait_for(pid, options->run.timeout_s, &watched);
+        become_program(cli, session, &old);
+    if (pid < 0)
+        return error_sys(err, QS_IO, errno, "cannot start '%s'", cli->run.command[0]);
+    cli->exit_status = wait_for(pid, cli->run.timeout_s, &watched);
+    return QS_OK;
 }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_table(const struct verify_report *report)
+static void print_table(const struct command_line *line, const struct verify_report *report)
 {
     AUTO(buf_release) struct buf text = {0};
     AUTO(buf_release) struct buf shown = {0};
@@ -22,7 +22,7 @@ static void print_table(const struct verify_report *report)
     bool passed = verify_passed(report);
     paint_text(&text, passed ? PAINT_GOOD : PAINT_BAD,
                passed ? "pass: the boundary holds here" : "FAIL: the boundary does not hold here");
-    terminal_text(&shown, text.data, text.len, colour_wanted(COLOUR_AUTO, STDOUT_FILENO) ? TERMINAL_COLOUR : 0);
+    terminal_text(&shown, text.data, text.len, line_colour(line, STDOUT_FILENO) ? TERMINAL_COLOUR : 0);
     (void)printf("%s\n", shown.data);
 }
 
@@ -36,17 +36,18 @@ static enum qs_status print_json(const struct verify_report *report, struct qs_e
     return status;
 }
 
-int cmd_verify(const struct options *options)
+enum qs_status cmd_verify(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    const struct verify_request request = {.options = &options->run};
+    const struct verify_request request = {.options = &cli->run};
     struct verify_report report;
-    struct qs_error err = {0};
-    enum qs_status status = verify_run(&request, &report, &err);
-    if (status == QS_OK && options->json)
-        status = print_json(&report, &err);
-    else if (status == QS_OK)
-        print_table(&report);
-    if (status != QS_OK)
-        return report_error(&err, -status);
-    return verify_passed(&report) ? 0 : -QS_NOT_FOUND;
+    (void)count;
+    (void)operands;
+    enum qs_status status = verify_run(&request, &report, err);
+    if (status)
+        return status;
+    cli->exit_status = verify_passed(&report) ? 0 : -QS_NOT_FOUND;
+    if (cli->line.json)
+        return print_json(&report, err);
+    print_table(&cli->line, &report);
+    return QS_OK;
 }

@@ -32,14 +32,14 @@ static void look_state(const char *root, struct findings *findings)
     doctor_state(&base, findings);
 }
 
-static enum qs_status print(const struct findings *findings, bool as_json, struct qs_error *err)
+static enum qs_status print(const struct command_line *line, const struct findings *findings, struct qs_error *err)
 {
     AUTO(buf_release) struct buf text = {0};
     AUTO(buf_release) struct buf shown = {0};
     AUTO(value_release) json_t *report = findings_json(findings);
     if (!report)
         return error_memory(err);
-    if (as_json) {
+    if (line->json) {
         enum qs_status status = value_encode_pretty(report, &shown, err);
         if (status != QS_OK)
             return status;
@@ -47,7 +47,7 @@ static enum qs_status print(const struct findings *findings, bool as_json, struc
     } else {
         findings_text(findings, &text);
         terminal_text(&shown, text.data ? text.data : "", text.len,
-                      colour_wanted(COLOUR_AUTO, STDOUT_FILENO) ? TERMINAL_COLOUR : 0);
+                      line_colour(line, STDOUT_FILENO) ? TERMINAL_COLOUR : 0);
     }
     if (text.failed || shown.failed)
         return error_memory(err);
@@ -55,13 +55,13 @@ static enum qs_status print(const struct findings *findings, bool as_json, struc
     return QS_OK;
 }
 
-int cmd_doctor(const struct options *options)
+enum qs_status cmd_doctor(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     AUTO(findings_release) struct findings findings = {0};
-    struct qs_error err = {0};
+    (void)count;
+    (void)operands;
     doctor_host(&findings);
-    look_state(options->run.root, &findings);
-    if (print(&findings, options->json, &err) != QS_OK)
-        return report_error(&err, -err.status);
-    return findings_worst(&findings) == FINDING_FAIL ? -QS_NOT_FOUND : 0;
+    look_state(cli->line.root, &findings);
+    cli->exit_status = findings_worst(&findings) == FINDING_FAIL ? -QS_NOT_FOUND : 0;
+    return print(&cli->line, &findings, err);
 }

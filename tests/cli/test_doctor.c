@@ -112,7 +112,7 @@ static void a_store_that_cannot_be_read_for_writers_is_a_warning(void **state)
     struct findings findings = {0};
     (void)state;
     fixture_init(&storm, true);
-    struct cli cli = {.root = storm.root, .read_wait_ms = 50};
+    struct cli cli = {.line.root = storm.root, .read_wait_ms = 50};
     doctor_system(&cli, &findings); /* the control */
     assert_string_equal(first_of(&findings, "result"), "ok");
     findings_release(&findings);
@@ -122,7 +122,7 @@ static void a_store_that_cannot_be_read_for_writers_is_a_warning(void **state)
     qs_os = &os_real;
     assert_string_equal(first_of(&findings, "result"), "warn");
     assert_non_null(strstr(first_of(&findings, "detail"), "busy"));
-    assert_string_equal(first_of(&findings, "advice"), "try again, or wait longer");
+    assert_string_equal(first_of(&findings, "advice"), "try again, or wait longer with --wait SECONDS");
     findings_release(&findings);
     fixture_release(&storm);
 }

@@ -87,7 +87,7 @@ receipt() { # as the plain user in her workspace
 
 @test "what cannot be had is refused before anything is tried" {
     run -2 receipt --compare "$base/nothing.json"
-    [[ $output == "qsandbox: status 2 "*"there is no file "* ]]
+    [[ $output == "qsandbox: receipt: there is no file "* ]]
     echo '{"format":"other"}' >"$base/other.json"
     run -3 receipt --compare "$base/other.json"
     [[ $output == *"not a receipt"* ]]

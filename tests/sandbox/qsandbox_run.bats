@@ -263,12 +263,12 @@ print(os.listdir('/run'), os.listdir('/run/qsandbox-test.$$'))"
 @test "inside another bubblewrap, inside a user namespace, inside itself: runs or refuses clearly" {
     run sandboxed ann -- "$qsandbox" --root "$base/root" run -- true
     [ "$status" -eq 125 ]
-    [[ $output == *"qsandbox: status "* ]]
+    [[ $output == *"qsandbox: run: "* ]]
     run as ann bwrap --unshare-all --bind / / --dev /dev --proc /proc -- sh -c "cd $(ws ann) && $qsandbox --root $base/root run -- sh -c 'echo ran; ! touch $base/home/ann/x 2>/dev/null'"
-    [[ "$status" -eq 0 && "$output" == ran ]] || [[ "$status" -eq 125 && $output == *"qsandbox: status "* ]]
+    [[ "$status" -eq 0 && "$output" == ran ]] || [[ "$status" -eq 125 && $output == *"qsandbox: run: "* ]]
     run as ann unshare -U sh -c "cd $(ws ann) && $qsandbox --root $base/root run -- touch ran"
     [ "$status" -eq 125 ]
-    [[ $output == *"qsandbox: status "* ]]
+    [[ $output == *"qsandbox: run: "* ]]
     [ ! -e "$(ws ann)/ran" ]
     # No user namespace may be made: said so by name.
     run as ann bwrap --unshare-user --disable-userns --bind / / --dev /dev --proc /proc -- sh -c "cd $(ws ann) && $qsandbox --root $base/root run -- touch ran"
@@ -365,7 +365,7 @@ P
     [ "$status" -eq 6 ]
     QSANDBOX_SESSION=1:1:3 run sandboxed ann -- touch ran
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *"status 7 "* ]]
+    [[ ${lines[0]} == *": untrusted or not permitted: "* ]]
     QSANDBOX_SESSION=nonsense run sandboxed ann -- touch ran
     [ "$status" -eq 125 ]
     # A forged session: an ancestor that is another program, holding a file of its own.
@@ -387,7 +387,7 @@ sys.exit(subprocess.run(['$qsandbox', '--root', '$base/root', 'run', '--workspac
     # From outside of any session, and from inside of another one of the same program and user.
     QSANDBOX_SESSION=$(cat "$(ws ann)/name") run sandboxed ann -- touch ran
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *"status 7 "*"no ancestor"* ]]
+    [[ ${lines[0]} == *": untrusted or not permitted: "*"no ancestor"* ]]
     echo 'QSANDBOX_SESSION=$(cat name) exec "$0" --root "$1" run -- touch ran' >"$base/second.sh"
     run as ann sh -c 'cd "$0" && exec "$@"' "$(ws ann)" "$qsandbox" --root "$base/root" session -- \
         sh -c '. "$2"' "$qsandbox" "$base/root" "$base/second.sh"

@@ -79,7 +79,7 @@ verify() { # verify USER [OPTIONS]
     done
     [ "$(tree)" = "$before" ]
     run -2 verify ann --workspace "$base/home/nowhere"
-    [[ $output == "qsandbox: status 2 "* ]]
+    [[ $output == "qsandbox: verify: "* ]]
 }
 
 @test "in a workspace without a checkout the checks of one are not applicable" {
@@ -102,8 +102,10 @@ verify() { # verify USER [OPTIONS]
     local before
     truncate -s 100 "$base/root/system/data.mdb"
     before=$(tree)
+    run -6 verify ann
+    [[ $output == "qsandbox: verify: damaged: "* ]]
     run -6 verify ann --json
-    [[ $output == "qsandbox: status 6 "* ]]
+    [ "$(jq .error.status <<<"$output")" = 6 ]
     rm -r "$base/root/system"
     run -5 verify ann
     "$base/bin/qsettings" --root "$base/root" --system init --no-require >/dev/null
@@ -131,7 +133,7 @@ verify() { # verify USER [OPTIONS]
     chown root:root "$base/home/ann"
     chmod 755 "$base/home/ann"
     run -7 verify ann
-    [[ $output == "qsandbox: status 7 "*"cannot make .local"* ]]
+    [[ $output == "qsandbox: verify: untrusted or not permitted: "*"cannot make .local"* ]]
     policy '{"filesystem":"workspace-write","network":"closed"}' \
         '{"limits":{"wallSeconds":0},"audit":"off","caches":"none"}'
     run -0 --separate-stderr verify ann --json

@@ -16,7 +16,7 @@
 
 struct cli {
     struct command_line line;
-    const char *root, *format, *name;
+    const char *format, *name;
     uint64_t count;
     double seconds;
     bool quick, closed, side;
@@ -47,7 +47,6 @@ static void offer_words(const struct completion *to, struct cli *cli, const stru
 }
 
 static const struct option_row options[] = {
-    {.name = "root", SLOT(root), .value = "DIR", .help = "use the stores below DIR"},
     {.name = "format", SLOT(format), .value = "json|yaml", .help = "the format"},
     {.name = "name", .letter = 'n', SLOT(name), .value = "NAME", .help = "the name"},
     {.name = "count", .letter = 'c', SLOT(count), .value = "N", .min = 1, .max = 9, .help = "how many"},
@@ -113,7 +112,7 @@ static void options_stand_before_and_after_operands_and_are_stored_by_type(void 
     (void)state;
     assert_int_equal(parse("--root /r get k --format=yaml -n me --count 3 -q", &cli, &err), QS_OK);
     assert_string_equal(cli.line.command->name, "get");
-    assert_string_equal(cli.root, "/r");
+    assert_string_equal(cli.line.root, "/r");
     assert_string_equal(cli.format, "yaml");
     assert_string_equal(cli.name, "me");
     assert_int_equal(cli.count, 3);
@@ -256,7 +255,7 @@ static void completion_offers_what_the_line_would_take(void **state)
 {
     (void)state;
     check_offers("", "g", "get\tprint a value\n");
-    check_offers("", "--ro", "--root\tuse the stores below DIR\n");
+    check_offers("", "--ro", "--root\tuse the stores DIR/system, DIR/user and DIR/defaults\n");
     check_offers("", "--fo", "");
     check_offers("get", "--fo", "--format\tthe format\n");
     check_offers("get --format", "", "json\nyaml\n");
@@ -274,11 +273,12 @@ static void completion_offers_what_the_line_would_take(void **state)
     check_offers("get --", "--f", "");
     check_offers("help", "ru", "run\trun a program\n");
     check_offers("completion", "", "bash\nzsh\nfish\n");
-    check_offers("nothing", "--",
-                 "--left\ton the left\n--right\ton the right\n--root\tuse the stores below DIR\n"
-                 "--json\tprint JSON, also for errors\n"
-                 "--color\tuse colour; auto: on a terminal, unless NO_COLOR is set\n"
-                 "--help\tshow how to use the command\n--version\tprint the version\n");
+    check_offers(
+        "nothing", "--",
+        "--left\ton the left\n--right\ton the right\n--root\tuse the stores DIR/system, DIR/user and DIR/defaults\n"
+        "--json\tprint JSON, also for errors\n"
+        "--color\tuse colour; auto: on a terminal, unless NO_COLOR is set\n"
+        "--help\tshow how to use the command\n--version\tprint the version\n");
 }
 
 static void help_is_made_of_the_tables(void **state)
