@@ -215,7 +215,7 @@ deps: ## install what building and testing want through apt, or print the comman
 
 # T chooses suites by a pattern, as tests/run.sh does. Where it chooses test programs only, nothing else is built.
 CHOSEN_SUITES = $(shell ls tests/*/*.bats | sed 's/^tests//' | grep -E -- '$(T)')
-CHOSEN_TESTS  = $(addprefix $(OUT)/tests,$(shell printf '/%s\n' $(notdir $(TESTS)) | grep -E -- '$(T)'))
+CHOSEN_TESTS  = $(addprefix $(OUT)/tests,$(shell printf '/%s\n' $(notdir $(TESTS) $(CONTROLS)) | grep -E -- '$(T)'))
 .PHONY: check
 check: ## all tests (installs what is missing); T=PATTERN: those that match, like T=test_plan or T=cli/
 	@sh tools/deps.sh tools/packages-test

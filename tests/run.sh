@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the test programs and the bats suites of a build. Usage: tests/run.sh OUT [PATTERN]
 # PATTERN is an extended regular expression; it is matched against names like /test_plan and /cli/cli_edit.bats.
-# QS_JOBS=N: so many suites at a time. QS_NO_SKIP=1: a skipped test fails the run (.ci/run sets it).
+# QS_JOBS=N: so many suites at a time. QS_NO_SKIP=1: a skipped test fails the run. QS_THOROUGH=1: nothing is sampled.
+# (.ci/run sets the last two.)
 # Leaves in OUT/test-logs NAME.log, what each suite printed, and times: seconds, processor seconds and name of each suite.
 set -u
 out=$(cd "${1:?build folder}" && pwd) || exit 2
@@ -13,7 +14,7 @@ logs=$out/test-logs
 jobs=${QS_JOBS:-$(($(nproc) * 3 / 2))}
 # The suites that take longest start first, or the last of them would run alone in the end. Compare with test-logs/times.
 longest="qstress_powercut.bats qstress_sessions.bats documents.bats node.bats qsandbox_run.bats test_damage_write test_damage
-    qstress_race.bats qstress_kill.bats reports.bats qsandbox_git.bats qsandbox_files.bats test_battery"
+    qstress_race.bats qstress_kill.bats reports.bats qsandbox_git.bats qsandbox_files.bats test_verify"
 unset LC_ALL
 export LANG=C.UTF-8 # messages and counts depend on it; a bare machine sets none
 rm -rf "$logs"

@@ -4,7 +4,8 @@
  * KiB either reads exactly what was stored or is refused as damaged, with a reason. Never other content, never an older
  * generation, never a crash.
  *
- * Every 7th place only, which meets each bit of a byte; QS_DAMAGE_STRIDE=1 looks at all of them, as .ci/run does.
+ * Every 7th place only, which meets each bit of a byte; with QS_THOROUGH=1, as in .ci/run, every place.
+ * QS_DAMAGE_STRIDE=N says another one.
  */
 #include "base/os.h"
 #include "tests/support/store_fixture.h"
@@ -34,7 +35,7 @@ static int set_up(void **state)
 {
     (void)state;
     const char *stride = getenv("QS_DAMAGE_STRIDE");
-    d.stride = stride && atoi(stride) > 0 ? (size_t)atoi(stride) : 7;
+    d.stride = stride && atoi(stride) > 0 ? (size_t)atoi(stride) : getenv("QS_THOROUGH") ? 1 : 7;
     fixture_init(&d.f, true);
     fixture_fill(&d.f);
     d.expected = fixture_read(&d.f);

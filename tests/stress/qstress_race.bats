@@ -256,7 +256,7 @@ EOF
     local seed=$RANDOM$RANDOM$BASHPID # no other test's processes have it
     "$qstress" race --backend in-place --seconds 60 --seed "$seed" >/dev/null 2>&1 &
     local pid=$!
-    until [ -n "$(ls t)" ]; do :; done
+    until [ -n "$(ls t)" ]; do kill -0 "$pid"; done
     kill -TERM "$pid"
     status=0
     wait "$pid" || status=$?

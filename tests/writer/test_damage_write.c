@@ -3,7 +3,8 @@
  * Writing onto damage: a set over a store with any one bit flipped is refused, or makes a new generation
  * that reads back exactly. Bare LMDB crashes on some of these, or writes stores that cannot be read.
  *
- * Every 7th bit only, which meets each bit of a byte; QS_DAMAGE_STRIDE=1 looks at all of them, as .ci/run does.
+ * Every 7th bit only, which meets each bit of a byte; with QS_THOROUGH=1, as in .ci/run, every bit. QS_DAMAGE_STRIDE=N
+ * says another one.
  */
 #include "base/os.h"
 #include "tests/support/store_fixture.h"
@@ -49,7 +50,7 @@ static void a_set_over_any_flipped_bit_is_refused_or_reads_back_exactly(void **s
     size_t accepted = 0;
     size_t refused = 0;
     const char *text = getenv("QS_DAMAGE_STRIDE");
-    size_t stride = text && atoi(text) > 0 ? (size_t)atoi(text) : 7;
+    size_t stride = text && atoi(text) > 0 ? (size_t)atoi(text) : getenv("QS_THOROUGH") ? 1 : 7;
     /* LMDB asks for 2 MiB of zeros at each open: fresh pages are cheaper than clearing used ones. */
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
     fixture_init(&f, true);
