@@ -381,7 +381,7 @@ sys.exit(subprocess.run(['$qsandbox', '--root', '$base/root', 'run', '--workspac
 }
 
 @test "a session counts for its own descendants alone: another one's is refused" {
-    printf '%s\n' 'echo "$QSANDBOX_SESSION" >name' 'until [ -e end ]; do sleep 0.05; done' >"$base/first.sh"
+    printf '%s\n' 'echo "$QSANDBOX_SESSION" >name' 'until [ -e end ] || [ ! -e name ]; do sleep 0.05; done' >"$base/first.sh"
     as ann sh -c 'cd "$0" && exec "$@"' "$(ws ann)" "$qsandbox" --root "$base/root" session -- sh "$base/first.sh" 3>&- &
     eventually test -s "$(ws ann)/name"
     # From outside of any session, and from inside of another one of the same program and user.
