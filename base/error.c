@@ -106,6 +106,11 @@ enum qs_status error_newer(struct qs_error *err, const char *format, ...)
     return QS_NEWER;
 }
 
+enum qs_status error_misuse(struct qs_error *err, const char *function)
+{
+    return error_set(err, QS_USAGE, "%s was called with an argument that is NULL or out of range", function);
+}
+
 enum qs_status error_memory(struct qs_error *err)
 {
     return error_set(err, QS_IO, "out of memory");

@@ -22,6 +22,9 @@ enum qs_status error_sys(struct qs_error *err, enum qs_status status, int sys_er
 /* QS_NEWER, with the advice that goes with it: what is found is no damage, and is left alone. */
 enum qs_status error_newer(struct qs_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* QS_USAGE: a public function was called with an argument that is NULL or out of range (__func__). */
+enum qs_status error_misuse(struct qs_error *err, const char *function);
+
 /* QS_IO: no memory could be had. */
 enum qs_status error_memory(struct qs_error *err);
 

@@ -12,7 +12,9 @@ static void ours_policy(void *context)
     const struct policy_reading *r = context;
     struct qs_error err = {0};
     struct qs_policy_result *result = NULL;
-    bench_check(qs_policy_read(&(struct qs_policy_options){.root = r->root}, &result, &err), &err, "policy");
+    bench_check(qs_policy_read(&(struct qs_policy_options){.size = sizeof(struct qs_policy_options), .root = r->root},
+                               &result, &err),
+                &err, "policy");
     if (qs_policy_source_count(result) != 3 || !qs_policy_get(result))
         bench_fail("the policy was read from %zu stores", qs_policy_source_count(result));
     qs_policy_free(result);

@@ -16,8 +16,10 @@ static void ours_read(void *context)
     struct qs_error err = {0};
     struct qs_store *store = NULL;
     struct qs_snapshot *snapshot = NULL;
-    bench_check(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = r->root}, &store, &err), &err,
-                "open");
+    bench_check(qs_store_open(QS_SCOPE_SYSTEM,
+                              &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = r->root},
+                              &store, &err),
+                &err, "open");
     bench_check(qs_snapshot_take(store, &snapshot, &err), &err, "read");
     struct qs_iter iter = qs_snapshot_iter(snapshot, &r->corpus->subtree);
     struct qs_bytes key, value;
@@ -82,7 +84,7 @@ static void get_rows(struct bench *bench, struct reading *r)
     char name[128];
     struct qs_error err = {0};
     struct qs_store *store = NULL;
-    struct qs_store_options options = {.root = r->root};
+    struct qs_store_options options = {.size = sizeof options, .root = r->root};
     bench_check(qs_store_open(QS_SCOPE_SYSTEM, &options, &store, &err), &err, "open");
     bench_check(qs_snapshot_take(store, &r->snapshot, &err), &err, "read");
     r->lmdb = bare_lmdb_open(r->lmdb_dir, true, r->corpus->count);

@@ -30,7 +30,7 @@ static void set(struct qs_store *store, const char *key, const char *json)
 {
     struct qs_error err = {0};
     struct qs_txn *txn = NULL;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     bench_check(qs_txn_begin(store, 10000, &txn, &err), &err, "begin");
     bench_check(qs_txn_set(txn, key, json, strlen(json), &err), &err, key);
     bench_check(qs_txn_commit(txn, NULL, &info, &err), &err, "commit");

@@ -60,7 +60,10 @@ static void writer(const char *root, const char *key, struct signs *signs)
     struct qs_error err = {0};
     struct qs_store *store = NULL;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    bench_check(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &store, &err), &err, "open");
+    bench_check(qs_store_open(QS_SCOPE_SYSTEM,
+                              &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root}, &store,
+                              &err),
+                &err, "open");
     for (unsigned long n = 0;; n++) {
         while (atomic_load(&signs->pause)) {
             atomic_store(&signs->paused, true);

@@ -24,7 +24,7 @@ static void ours_set(void *context)
     struct writing *w = context;
     struct qs_error err = {0};
     struct qs_store *store = NULL;
-    struct qs_store_options options = {.root = w->root};
+    struct qs_store_options options = {.size = sizeof options, .root = w->root};
     bench_check(qs_store_open(QS_SCOPE_SYSTEM, &options, &store, &err), &err, "open");
     world_set(store, w->corpus->texts[w->at], 100000 + w->number++ % 900000);
     qs_store_close(store);

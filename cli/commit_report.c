@@ -31,9 +31,9 @@ static enum qs_status changed_paths(struct cli *cli, struct qs_txn *txn, json_t 
     if (!paths)
         return error_memory(err);
     for (size_t i = 0; !status && i < count; i++) {
-        struct qs_change change = qs_txn_change(txn, i);
-        push(cli, paths, json_words(change_path(&change, path, sizeof path)));
-        status = refuse_covered_secret(&change, err);
+        const struct qs_change *change = qs_txn_change(txn, i);
+        push(cli, paths, json_words(change_path(change, path, sizeof path)));
+        status = refuse_covered_secret(change, err);
     }
     if (!status)
         *ret_paths = STEAL(paths);
@@ -78,7 +78,7 @@ void cli_publish_registered(struct cli *cli, struct qs_store *store, const struc
         return;
     struct qs_error err = {0};
     size_t written = 0;
-    enum qs_status status = qs_publish_registered(store, cli->line.root, &written, &err);
+    enum qs_status status = qs_publish_registered(store, &written, &err);
     if (!status)
         return;
     error_add_advice(&err, "the store itself is as reported; `qsettings publish --list` shows the registered files");
@@ -92,9 +92,9 @@ static void note_changes(const struct cli *cli, const struct qs_store *store, co
     AUTO_FREE struct leaf *items = calloc(count ? count : 1, sizeof *items);
     size_t used = 0;
     for (size_t i = 0; items && i < count; i++) {
-        struct qs_change change = qs_txn_change(txn, i);
-        if (change.area == QS_AREA_SETTINGS && change.new_value.data)
-            items[used++] = (struct leaf){change.key, change.new_value};
+        const struct qs_change *change = qs_txn_change(txn, i);
+        if (change->area == QS_AREA_SETTINGS && change->new_value.data)
+            items[used++] = (struct leaf){change->key, change->new_value};
     }
     if (used)
         warn_notes(cli, items, used, schema_flags_of(qs_store_scope(store)));
@@ -102,11 +102,12 @@ static void note_changes(const struct cli *cli, const struct qs_store *store, co
 
 enum qs_status cli_commit(struct cli *cli, struct qs_store *store, struct qs_txn *txn, struct qs_error *err)
 {
-    struct qs_commit_options options = {.message = cli->message,
+    struct qs_commit_options options = {.size = sizeof options,
+                                        .message = cli->message,
                                         .program = "qsettings",
                                         .if_generation =
                                             cli->if_generation ? cli->if_generation : cli->base_generation};
-    struct qs_commit_info info = {0};
+    struct qs_commit_info info = {.size = sizeof info};
     AUTO(value_release) json_t *changed = NULL;
     enum qs_status status = changed_paths(cli, txn, &changed, err);
     if (!status)
@@ -124,8 +125,8 @@ static void dry_run_json(struct cli *cli, const struct qs_store *store, struct q
     const struct qs_snapshot *base = qs_txn_base(txn);
     json_t *report = json_object(), *changes = json_array();
     for (size_t i = 0; i < count; i++) {
-        struct qs_change change = qs_txn_change(txn, i);
-        push(cli, changes, change_json(cli, &change));
+        const struct qs_change *change = qs_txn_change(txn, i);
+        push(cli, changes, change_json(cli, change));
     }
     put(cli, report, "scope", json_scope(cli, store));
     put(cli, report, "generation", json_integer((json_int_t)qs_snapshot_generation(base)));
@@ -161,8 +162,8 @@ enum qs_status cli_dry_run(struct cli *cli, const struct qs_store *store, struct
         return QS_OK;
     }
     for (size_t i = 0; i < count; i++) {
-        struct qs_change change = qs_txn_change(txn, i);
-        change_text(cli, "", &change, &cli->out);
+        const struct qs_change *change = qs_txn_change(txn, i);
+        change_text(cli, "", change, &cli->out);
     }
     return QS_OK;
 }

@@ -20,8 +20,7 @@ static bool wanted(const struct qs_change *change, const struct qs_key *key)
 bool record_concerns(const struct qs_history *history, const struct qs_record *record, const struct qs_key *key)
 {
     for (size_t i = 0; i < record->change_count; i++) {
-        struct qs_change change = qs_history_change(history, i);
-        if (wanted(&change, key))
+        if (wanted(qs_history_change(history, i), key))
             return true;
     }
     return false;
@@ -43,9 +42,9 @@ json_t *record_json(struct cli *cli, enum qs_scope scope, const struct qs_histor
 {
     json_t *object = json_object(), *changed = json_array();
     for (size_t i = 0; i < record->change_count; i++) {
-        struct qs_change change = qs_history_change(history, i);
-        if (wanted(&change, key))
-            push(cli, changed, change_json(cli, &change));
+        const struct qs_change *change = qs_history_change(history, i);
+        if (wanted(change, key))
+            push(cli, changed, change_json(cli, change));
     }
     put(cli, object, "generation", json_integer((json_int_t)record->generation));
     put(cli, object, "scope", json_string(qs_scope_name(scope)));
@@ -105,9 +104,9 @@ static void changes_lines(struct cli *cli, const struct qs_history *history, con
                           const struct qs_key *key, struct buf *out)
 {
     for (size_t i = 0; i < record->change_count; i++) {
-        struct qs_change change = qs_history_change(history, i);
-        if (wanted(&change, key))
-            change_text(cli, "    ", &change, out);
+        const struct qs_change *change = qs_history_change(history, i);
+        if (wanted(change, key))
+            change_text(cli, "    ", change, out);
     }
 }
 

@@ -94,12 +94,12 @@ void offer_generations(const struct completion *to, struct cli *cli, const struc
         return;
     size_t count = qs_history_count(history);
     for (size_t i = 0; i < count && i < GENERATIONS_OFFERED; i++) {
-        struct qs_record record;
+        const struct qs_record *record = NULL;
         char number[24];
         if (qs_history_record(history, count - 1 - i, &record, NULL))
             return;
-        (void)snprintf(number, sizeof number, "%llu", (unsigned long long)record.generation);
-        completion_offer(to, number, record.message[0] ? record.message : record.action);
+        (void)snprintf(number, sizeof number, "%llu", (unsigned long long)record->generation);
+        completion_offer(to, number, record->message[0] ? record->message : record->action);
     }
 }
 

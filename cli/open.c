@@ -31,7 +31,7 @@ void cli_note_home(struct cli *cli)
 
 enum qs_status cli_open(struct cli *cli, enum qs_scope scope, struct qs_store **ret_store, struct qs_error *err)
 {
-    struct qs_store_options options = {.root = cli->line.root, .wait_ms = cli->read_wait_ms};
+    struct qs_store_options options = {.size = sizeof options, .root = cli->line.root, .wait_ms = cli->read_wait_ms};
     if (scope == QS_SCOPE_USER)
         cli_note_home(cli);
     return qs_store_open(scope, &options, ret_store, err);
@@ -87,7 +87,8 @@ static enum qs_status view_at(struct cli *cli, uint64_t generation, struct qs_sn
 
 static enum qs_status open_effective(struct cli *cli, struct qs_settings **ret_settings, struct qs_error *err)
 {
-    struct qs_settings_options options = {.root = cli->line.root,
+    struct qs_settings_options options = {.size = sizeof options,
+                                          .root = cli->line.root,
                                           .wait_ms = cli->read_wait_ms,
                                           .workspace_file = cli->workspace};
     cli_note_home(cli);

@@ -66,7 +66,7 @@ static void blame_scope(struct cli *cli, enum qs_scope mine, const struct qs_key
 
 void warn_overridden(struct cli *cli, const struct qs_store *store, const char *path, const json_t *value)
 {
-    struct qs_settings_options options = {.root = cli->line.root, .wait_ms = cli->read_wait_ms};
+    struct qs_settings_options options = {.size = sizeof options, .root = cli->line.root, .wait_ms = cli->read_wait_ms};
     AUTO_SETTINGS struct qs_settings *settings = NULL;
     struct qs_error err = {0};
     struct qs_key key;

@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv)
 {
-    struct qs_policy_options options = {.root = argc > 1 ? argv[1] : NULL};
+    struct qs_policy_options options = {.size = sizeof options, .root = argc > 1 ? argv[1] : NULL};
     struct qs_policy_result *result = NULL;
     struct qs_error err = {0};
     enum qs_status status = qs_policy_read(&options, &result, &err);

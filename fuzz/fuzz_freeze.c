@@ -19,7 +19,7 @@ static void comes_back(const struct qs_policy_result *result, const char *text, 
     struct qs_error err = {0};
     size_t document_len = 0;
     int fd = -1;
-    MUST(qs_policy_state(result) == QS_POLICY_PRESENT && qs_policy_get(result));
+    MUST(qs_policy_status(result) == QS_OK && qs_policy_get(result));
     MUST(qs_policy_document(result, &document_len) && document_len > 0);
     for (size_t i = 0; i < qs_policy_source_count(result); i++)
         MUST(qs_policy_source(result, i));
@@ -52,7 +52,7 @@ static void check_memfd(const char *text, size_t len, enum qs_status expected)
 
 static void check_text(const char *text, size_t len)
 {
-    struct qs_policy_result *result = NULL, none = {.state = QS_POLICY_NONE};
+    struct qs_policy_result *result = NULL, none = {.status = QS_NO_POLICY};
     struct qs_error err = {0};
     int fd;
     enum qs_status status = policy_thaw_text(text, len, &result, &err);

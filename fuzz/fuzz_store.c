@@ -51,7 +51,7 @@ static enum qs_status change(struct qs_commit_info *ret_info, struct qs_error *e
 
 static void set_up(void)
 {
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     struct qs_snapshot *next = NULL;
     fixture_init(&fixture, true);
     fixture_fill(&fixture);
@@ -168,7 +168,7 @@ static void check_reader(void)
 
 static void check_writer(void)
 {
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     struct qs_error err = {0};
     struct qs_snapshot *snapshot = NULL;
     char *text = NULL;

@@ -2,14 +2,15 @@
 /*
  * Taking an edited file over into the store.
  *
- * What the file and the settings have otherwise is set; what the file lacks is removed only if the settings are still
- * those that were published, for else it may be newer than the file. The settings are read under the store's lock, so
- * nothing comes between looking and committing.
+ * What the file has otherwise is set. What it lacks is removed only if the settings are still those that were
+ * published: else the setting may be newer than the file. The settings are read under the store's lock, so nothing
+ * comes between looking and committing.
  */
 #include "publish/publish_internal.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "schema/schema.h"
 #include "text/value.h"
 #include "writer/txn_internal.h"
@@ -18,12 +19,13 @@
 #include <string.h>
 
 struct adoption {
+    struct qs_store *store;
+    struct qs_target target;
+    struct qs_adopt_options options;
+    struct view view;
     struct qs_txn *txn;
-    const struct qs_target *target;
-    bool effective;
     bool removes;  /* what the file lacks was taken out of it */
-    bool removing; /* first all that go, then all that come: an object may take the place of a value, and the other way
-                    */
+    bool removing; /* first removals, then values: an object may take the place of a value, and the other way round */
 };
 
 /* A list that scopes add to each other: what of it is whose cannot be told from the sum. */
@@ -31,11 +33,11 @@ static enum qs_status check_sum(const struct adoption *adoption, struct qs_bytes
                                 struct qs_error *err)
 {
     const struct schema_entry *entry = schema_find_bytes(key.data, key.len, NULL);
-    if (!adoption->effective || !entry || entry->merge != SCHEMA_CONCAT)
+    if (adoption->target.scope != QS_SCOPE_EFFECTIVE || !entry || entry->merge != SCHEMA_CONCAT)
         return QS_OK;
-    (void)error_set(err, QS_INVALID, "it is put together from several scopes and cannot be adopted as a whole");
+    error_set(err, QS_INVALID, "the list is put together from several scopes, so it cannot be adopted as a whole");
     error_add_path(err, text);
-    error_add_advice(err, "set it in the scope that is meant, then publish with --force");
+    error_add_advice(err, "set it in one scope, then publish with --force");
     return QS_INVALID;
 }
 
@@ -50,114 +52,122 @@ static enum qs_status adopt_leaf(void *context, struct qs_bytes key, struct qs_b
         return QS_OK;
     (void)qs_key_format(key.data, key.len, text, sizeof text);
     enum qs_status status = check_sum(adoption, key, text, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (!removed)
         return qs_txn_set(adoption->txn, text, in_file.data, in_file.len, err);
     status = qs_txn_unset(adoption->txn, text, err);
     if (status != QS_NOT_FOUND)
         return status;
-    (void)error_set(err, QS_INVALID, "it was taken out of the file, but another scope sets it");
+    error_set(err, QS_INVALID, "the file no longer has this setting, but another scope sets it");
     error_add_path(err, text);
     return QS_INVALID;
 }
 
 /* Are the settings still what was published last? Else a leaf that the file lacks may be a newer one. */
-static enum qs_status compare_with_record(const struct view *view, const struct qs_target *target, const json_t *value,
-                                          bool *ret_same, struct qs_error *err)
+static enum qs_status compare_with_record(const struct adoption *adoption, const json_t *value, bool *ret_same,
+                                          struct qs_error *err)
 {
     AUTO(buf_release) struct buf text = {0};
     uint8_t digest[QS_DIGEST_BYTES];
     char record[DIGEST_TEXT_BYTES];
-    enum qs_status status = target_text(target, value, &text, err);
-    if (status != QS_OK)
+    enum qs_status status = target_text(&adoption->target, value, &text, err);
+    if (status)
         return status;
     digest_of(text.data, text.len, digest);
     digest_format(digest, record);
-    *ret_same = view_has_record(view, record);
+    *ret_same = view_has_record(&adoption->view, record);
     return QS_OK;
 }
 
-static enum qs_status take_over(struct adoption *adoption, const struct leaves *file, const struct leaves *store,
-                                struct qs_error *err)
-{
-    adoption->removing = true;
-    enum qs_status status = leaves_compare(file, store, adopt_leaf, adoption, err);
-    adoption->removing = false;
-    return status == QS_OK ? leaves_compare(file, store, adopt_leaf, adoption, err) : status;
-}
-
 /* Everything between begin and commit. */
-static enum qs_status change(struct qs_store *store, const char *root, const struct qs_target *target,
-                             const struct view *view, struct qs_txn *txn, struct qs_error *err)
+static enum qs_status change(struct adoption *adoption, struct qs_error *err)
 {
     AUTO(value_release) json_t *value = NULL;
     AUTO(leaves_release) struct leaves in_file = {0};
     AUTO(leaves_release) struct leaves in_store = {0};
-    struct adoption adoption = {.txn = txn, .target = target, .effective = !strcmp(target->scope, "effective")};
-    enum qs_status status = view_leaves(view, target, &in_file, err);
-    if (status == QS_OK)
-        status = target_value(store, root, target, &value, err);
-    if (status == QS_OK)
-        status = compare_with_record(view, target, value, &adoption.removes, err);
-    if (status == QS_OK)
-        status = flatten_value(value, NULL, NULL, &in_store, err);
-    if (status == QS_OK)
-        status = take_over(&adoption, &in_file, &in_store, err);
-    return status;
+    enum qs_status status = view_leaves(&adoption->view, &adoption->target, &in_file, err);
+    if (status)
+        return status;
+    status = target_value(adoption->store, &adoption->target, &value, err);
+    if (status)
+        return status;
+    status = compare_with_record(adoption, value, &adoption->removes, err);
+    if (status)
+        return status;
+    status = flatten_value(value, NULL, NULL, &in_store, err);
+    if (status)
+        return status;
+    adoption->removing = true;
+    status = leaves_compare(&in_file, &in_store, adopt_leaf, adoption, err);
+    if (status)
+        return status;
+    adoption->removing = false;
+    return leaves_compare(&in_file, &in_store, adopt_leaf, adoption, err);
 }
 
-static void txn_release(struct qs_txn **txn)
+static enum qs_status commit(struct adoption *adoption, struct qs_commit_info *ret_info, struct qs_error *err)
 {
-    qs_txn_free(*txn);
-}
-
-static enum qs_status commit(struct qs_store *store, const char *root, const struct qs_target *target,
-                             const struct qs_adopt_options *options, const struct view *view,
-                             struct qs_commit_info *ret_info, struct qs_error *err)
-{
-    AUTO(txn_release) struct qs_txn *txn = NULL;
     char message[QS_MESSAGE_MAX_BYTES];
-    (void)snprintf(message, sizeof message, "adopt %.4000s", target->file);
-    struct qs_commit_options how = {.message = options->message ? options->message : message};
-    enum qs_status status = qs_txn_begin(store, options->wait_ms, &txn, err);
-    if (status == QS_OK)
-        status = change(store, root, target, view, txn, err);
-    if (status == QS_OK)
-        status = qs_txn_commit(txn, &how, ret_info, err);
-    return status;
+    const char *given = adoption->options.message;
+    (void)snprintf(message, sizeof message, "adopt %.4000s", adoption->target.file);
+    struct qs_commit_options options = {.size = sizeof options, .message = given ? given : message};
+    enum qs_status status = qs_txn_begin(adoption->store, adoption->options.wait_ms, &adoption->txn, err);
+    if (status)
+        return status;
+    status = change(adoption, err);
+    return status ? status : qs_txn_commit(adoption->txn, &options, ret_info, err);
 }
 
-static enum qs_status check_scope(struct qs_store *store, const struct qs_target *target, struct qs_error *err)
+static void adoption_release(struct adoption *adoption)
 {
-    const char *own = qs_scope_name(qs_store_scope(store));
-    if (!strcmp(target->scope, "effective") || !strcmp(target->scope, own))
-        return QS_OK;
-    return error_set(err, QS_USAGE, "a file with the settings of scope %s cannot be adopted into %s", target->scope,
-                     own);
+    qs_txn_free(adoption->txn);
+    view_release(&adoption->view);
 }
 
-enum qs_status qs_publish_adopt(struct qs_store *store, const char *root, const struct qs_target *target,
+static enum qs_status take_arguments(const struct qs_target *target, const struct qs_adopt_options *options,
+                                     struct adoption *adoption, struct qs_error *err)
+{
+    static const struct qs_adopt_options usual = {.size = sizeof usual, .wait_ms = QS_DEFAULT_WAIT_MS};
+    enum qs_scope own = qs_store_scope(adoption->store);
+    enum qs_status status = target_take(target, &adoption->target, err);
+    if (status)
+        return status;
+    status = SIZED_TAKE(options ? options : &usual, adoption->options, flags, err);
+    if (status)
+        return status;
+    if (adoption->options.flags & ~PUBLISH_ALL_FLAGS)
+        return error_misuse(err, "qs_publish_adopt");
+    if (adoption->target.scope == QS_SCOPE_EFFECTIVE || adoption->target.scope == own)
+        return QS_OK;
+    return error_set(err, QS_USAGE, "a file with the settings of scope %s cannot be adopted into the %s store",
+                     qs_scope_name(adoption->target.scope), qs_scope_name(own));
+}
+
+enum qs_status qs_publish_adopt(struct qs_store *store, const struct qs_target *target,
                                 const struct qs_adopt_options *options, struct qs_commit_info *ret_info,
                                 struct qs_error *err)
 {
-    static const struct qs_adopt_options none = {.wait_ms = QS_DEFAULT_WAIT_MS};
-    AUTO(view_release) struct view view = {.resolved = {.dir_fd = -1}};
-    struct qs_commit_info info;
-    if (!options)
-        options = &none;
-    enum qs_status status = target_check(target, err);
-    if (status == QS_OK)
-        status = check_scope(store, target, err);
-    if (status == QS_OK)
-        status = view_read(target, options->flags, &view, err);
-    if (status == QS_OK && !view.exists) {
-        status = error_set(err, QS_NOT_FOUND, "there is no such file to adopt");
-        error_add_file(err, target->file);
+    AUTO(adoption_release) struct adoption adoption = {.store = store, .view = {.resolved = {.dir_fd = -1}}};
+    if (!store || !target)
+        return error_misuse(err, __func__);
+    enum qs_status status = take_arguments(target, options, &adoption, err);
+    if (status)
+        return status;
+    status = view_read(&adoption.target, adoption.options.flags, &adoption.view, err);
+    if (status)
+        return status;
+    if (!adoption.view.exists) {
+        error_set(err, QS_NOT_FOUND, "there is no such file to adopt");
+        error_add_file(err, adoption.target.file);
+        return QS_NOT_FOUND;
     }
-    if (status == QS_OK)
-        status = commit(store, root, target, options, &view, ret_info ? ret_info : &info, err);
-    if (status == QS_OK)
-        status = publish_target(store, root, target, options->flags, view.data, view.len, NULL, err);
-    return status;
+    status = commit(&adoption, ret_info, err);
+    if (status)
+        return status;
+    struct publishing publishing = {.store = store,
+                                    .target = adoption.target,
+                                    .flags = adoption.options.flags,
+                                    .accepted = &adoption.view};
+    return publish_target(&publishing, NULL, err);
 }

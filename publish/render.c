@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a target should hold: the settings it names, as text. */
+/* What a target should contain: the settings it names, as text. */
 #include "publish/publish_internal.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "qsettings/maintenance.h"
 #include "qsettings/settings.h"
 #include "text/value.h"
 
 #include <string.h>
-
-#define EFFECTIVE "effective"
-
-static bool scope_of(const char *name, enum qs_scope *ret_scope)
-{
-    for (enum qs_scope scope = QS_SCOPE_DEFAULTS; scope <= QS_SCOPE_SYSTEM; scope++)
-        if (!strcmp(name, qs_scope_name(scope))) {
-            *ret_scope = scope;
-            return true;
-        }
-    return false;
-}
 
 /* Absolute, and the only spelling there is without following links: no empty segment, no "." and "..". */
 static bool is_plain_path(const char *path)
@@ -36,20 +25,24 @@ static bool is_plain_path(const char *path)
     return true;
 }
 
-enum qs_status target_check(const struct qs_target *target, struct qs_error *err)
+enum qs_status target_take(const struct qs_target *given, struct qs_target *ret_target, struct qs_error *err)
 {
-    enum qs_scope scope;
-    if (!target || !target->file || !target->scope)
-        return error_set(err, QS_USAGE, "a target needs a file and a scope");
-    if (!is_plain_path(target->file)) {
-        (void)error_set(err, QS_USAGE, "a target's path is absolute, without \"//\", \".\" and \"..\"");
-        error_add_file(err, target->file);
+    struct qs_target target;
+    enum qs_status status = SIZED_TAKE(given, target, dialect, err);
+    if (status)
+        return status;
+    if (!target.file || !is_plain_path(target.file)) {
+        error_set(err, QS_USAGE, "a target's path must be absolute, without \"//\", \".\" and \"..\"");
+        error_add_file(err, target.file);
         return QS_USAGE;
     }
-    if (strcmp(target->scope, EFFECTIVE) != 0 && !scope_of(target->scope, &scope))
-        return error_set(err, QS_USAGE, "there is no scope '%s': effective, defaults, user, system", target->scope);
-    if (target->format != QS_PUBLISH_JSON && target->format != QS_PUBLISH_YAML)
-        return error_set(err, QS_USAGE, "there is no format %d", (int)target->format);
+    if (target.scope < QS_SCOPE_EFFECTIVE || target.scope > QS_SCOPE_SYSTEM)
+        return error_set(err, QS_USAGE, "there is no scope number %d", (int)target.scope);
+    if (target.format != QS_PUBLISH_JSON && target.format != QS_PUBLISH_YAML)
+        return error_set(err, QS_USAGE, "there is no format number %d", (int)target.format);
+    if (target.dialect != QS_DIALECT_FULL && target.dialect != QS_DIALECT_QWEN_CODE)
+        return error_set(err, QS_USAGE, "there is no dialect number %d", (int)target.dialect);
+    *ret_target = target;
     return QS_OK;
 }
 
@@ -63,84 +56,103 @@ static void settings_close(struct qs_settings **settings)
     qs_settings_close(*settings);
 }
 
+static void snapshot_unref(struct qs_snapshot **snapshot)
+{
+    qs_snapshot_unref(*snapshot);
+}
+
+static enum qs_status open_store(enum qs_scope scope, const char *root, struct qs_store **ret_store,
+                                 struct qs_error *err)
+{
+    struct qs_store_options options = {.size = sizeof options, .root = root};
+    return qs_store_open(scope, &options, ret_store, err);
+}
+
 /* Reads one store; a present one counts in *ret_found. */
 static enum qs_status probe(enum qs_scope scope, const char *root, bool *ret_found, struct qs_error *err)
 {
     AUTO(store_close) struct qs_store *store = NULL;
-    struct qs_snapshot *snapshot = NULL;
-    enum qs_status status = qs_store_open(scope, &(struct qs_store_options){.root = root}, &store, err);
+    AUTO(snapshot_unref) struct qs_snapshot *snapshot = NULL;
     bool required = false;
-    if (status == QS_OK && scope == QS_SCOPE_SYSTEM)
+    enum qs_status status = open_store(scope, root, &store, err);
+    if (status)
+        return status;
+    if (scope == QS_SCOPE_SYSTEM) {
         status = qs_store_is_required(store, &required, err);
-    if (status == QS_OK)
-        status = qs_snapshot_take(store, &snapshot, err);
-    qs_snapshot_unref(snapshot);
-    *ret_found = status == QS_OK;
+        if (status)
+            return status;
+    }
+    status = qs_snapshot_take(store, &snapshot, err);
+    *ret_found = !status;
     return status == QS_ABSENT && !required ? QS_OK : status;
 }
 
 /* Settings that are empty because nothing is there are not to be published. */
 static enum qs_status check_presence(const char *root, bool empty, struct qs_error *err)
 {
-    bool found = false, any = false;
-    enum qs_status status = probe(QS_SCOPE_SYSTEM, root, &any, err);
-    for (enum qs_scope scope = QS_SCOPE_DEFAULTS; status == QS_OK && empty && !any && scope < QS_SCOPE_SYSTEM;
-         scope++) {
+    bool found = false;
+    enum qs_status status = probe(QS_SCOPE_SYSTEM, root, &found, err);
+    if (status || !empty)
+        return status;
+    for (enum qs_scope scope = QS_SCOPE_DEFAULTS; !found && scope < QS_SCOPE_SYSTEM; scope++) {
         status = probe(scope, root, &found, err);
-        any = any || found;
+        if (status)
+            return status;
     }
-    if (status == QS_OK && empty && !any)
-        return error_set(err, QS_ABSENT, "there is no store to publish from");
-    return status;
+    return found ? QS_OK : error_set(err, QS_ABSENT, "there is no store to publish from");
 }
 
 static enum qs_status effective_json(const char *root, char **ret_text, size_t *ret_len, struct qs_error *err)
 {
     AUTO(settings_close) struct qs_settings *settings = NULL;
-    enum qs_status status = qs_settings_open(&(struct qs_settings_options){.root = root}, &settings, err);
-    if (status == QS_OK)
-        status = qs_settings_json(settings, NULL, ret_text, ret_len, err);
-    return status;
+    AUTO_FREE char *text = NULL;
+    struct qs_settings_options options = {.size = sizeof options, .root = root};
+    enum qs_status status = qs_settings_open(&options, &settings, err);
+    if (status)
+        return status;
+    status = qs_settings_json(settings, NULL, &text, ret_len, err);
+    if (status)
+        return status;
+    status = check_presence(root, *ret_len <= 2 /* {} */, err);
+    if (status)
+        return status;
+    *ret_text = STEAL(text);
+    return QS_OK;
 }
 
 static enum qs_status scope_json(struct qs_store *store, char **ret_text, size_t *ret_len, struct qs_error *err)
 {
-    struct qs_snapshot *snapshot = NULL;
+    AUTO(snapshot_unref) struct qs_snapshot *snapshot = NULL;
     enum qs_status status = qs_snapshot_take(store, &snapshot, err);
-    if (status == QS_OK)
-        status = qs_snapshot_json(snapshot, NULL, ret_text, ret_len, err);
-    qs_snapshot_unref(snapshot);
-    return status;
+    return status ? status : qs_snapshot_json(snapshot, NULL, ret_text, ret_len, err);
 }
 
-static enum qs_status target_json(struct qs_store *store, const char *root, const struct qs_target *target,
-                                  char **ret_text, size_t *ret_len, struct qs_error *err)
+static enum qs_status target_json(struct qs_store *store, const struct qs_target *target, char **ret_text,
+                                  size_t *ret_len, struct qs_error *err)
 {
-    enum qs_scope scope;
-    if (!scope_of(target->scope, &scope)) {
-        enum qs_status status = effective_json(root, ret_text, ret_len, err);
-        return status == QS_OK ? check_presence(root, *ret_len <= 2, err) : status;
-    }
-    if (store && qs_store_scope(store) == scope)
-        return scope_json(store, ret_text, ret_len, err);
     AUTO(store_close) struct qs_store *other = NULL;
-    enum qs_status status = qs_store_open(scope, &(struct qs_store_options){.root = root}, &other, err);
-    return status == QS_OK ? scope_json(other, ret_text, ret_len, err) : status;
+    if (target->scope == QS_SCOPE_EFFECTIVE)
+        return effective_json(qs_store_root(store), ret_text, ret_len, err);
+    if (qs_store_scope(store) == target->scope)
+        return scope_json(store, ret_text, ret_len, err);
+    enum qs_status status = open_store(target->scope, qs_store_root(store), &other, err);
+    return status ? status : scope_json(other, ret_text, ret_len, err);
 }
 
-enum qs_status target_value(struct qs_store *store, const char *root, const struct qs_target *target,
-                            json_t **ret_value, struct qs_error *err)
+enum qs_status target_value(struct qs_store *store, const struct qs_target *target, json_t **ret_value,
+                            struct qs_error *err)
 {
     AUTO_FREE char *text = NULL;
     size_t len = 0;
     json_t *value = NULL;
-    enum qs_status status = target_json(store, root, target, &text, &len, err);
-    if (status == QS_OK)
-        status = value_decode(text, len, &value, err);
-    if (status != QS_OK)
+    enum qs_status status = target_json(store, target, &text, &len, err);
+    if (status)
         return status;
-    (void)json_object_del(value, "fleet"); /* where a bundle came from is no setting of a program */
-    if (target->for_qwen)                  /* a top-level key of ours that Qwen Code's reader does not know */
+    status = value_decode(text, len, &value, err);
+    if (status)
+        return status;
+    (void)json_object_del(value, "fleet");       /* where a bundle came from is no setting of a program */
+    if (target->dialect == QS_DIALECT_QWEN_CODE) /* a top-level key of ours that its reader does not know */
         (void)json_object_del(value, "executor");
     *ret_value = value;
     return QS_OK;
@@ -159,13 +171,12 @@ enum qs_status target_text(const struct qs_target *target, const json_t *value, 
         status = value_encode_yaml(value, ret_text, err);
         break;
     }
-    if (status == QS_OK && ret_text->failed)
-        return error_memory(err);
-    return status;
+    if (status)
+        return status;
+    return ret_text->failed ? error_memory(err) : QS_OK;
 }
 
 mode_t target_mode(const struct qs_target *target)
 {
-    enum qs_scope scope;
-    return scope_of(target->scope, &scope) && scope != QS_SCOPE_USER ? 0644 : 0600;
+    return target->scope == QS_SCOPE_DEFAULTS || target->scope == QS_SCOPE_SYSTEM ? 0644 : 0600;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a target holds, and the record of what was last published there.
+ * What a target contains, and the record of what was last published there.
  *
  * The record is an attribute of the published file itself: it gets its name together with the content, so no crash can
  * tear the two apart, and registered and other targets need nothing in the store (a record in the store would make
@@ -44,7 +44,8 @@ static void beside_name(const struct view *view, char name[BESIDE_BYTES])
 /* A record that cannot be read is as good as none: then the file counts as edited. */
 static void read_beside(struct view *view)
 {
-    char name[BESIDE_BYTES], text[2 * DIGEST_TEXT_BYTES];
+    char name[BESIDE_BYTES];
+    char text[2 * DIGEST_TEXT_BYTES];
     beside_name(view, name);
     AUTO_FD int fd = os_open_at(view->resolved.dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, 0);
     ssize_t len = fd < 0 ? -1 : os_pread_full(fd, text, sizeof text, 0);
@@ -69,22 +70,23 @@ static enum qs_status read_content(struct view *view, struct qs_error *err)
 {
     int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     if (!S_ISREG(view->resolved.st.st_mode))
-        return error_set(err, QS_INVALID, "it is no regular file");
+        return error_set(err, QS_INVALID, "not a regular file");
     AUTO_FD int fd = os_open_at(view->resolved.dir_fd, view->resolved.name, flags, 0, 0);
     if (fd < 0 && errno == ENOENT) {
         view->exists = false; /* gone since it was looked up */
         return QS_OK;
     }
     if (fd < 0)
-        return error_sys(err, QS_IO, errno, "cannot open it");
+        return error_sys(err, QS_IO, errno, "the file cannot be opened");
     if (TEMP_FAILURE_RETRY(qs_os->fstat(fd, &view->st)) != 0)
-        return error_sys(err, QS_IO, errno, "cannot examine it");
+        return error_sys(err, QS_IO, errno, "the file cannot be examined");
     if (!S_ISREG(view->st.st_mode))
-        return error_set(err, QS_INVALID, "it is no regular file");
-    enum qs_status status = os_read_all(fd, "it", QS_DOCUMENT_MAX_BYTES, &view->data, &view->len, err);
-    if (status == QS_OK)
-        read_attribute(view, fd);
-    return status;
+        return error_set(err, QS_INVALID, "not a regular file");
+    enum qs_status status = os_read_all(fd, "the file", QS_DOCUMENT_MAX_BYTES, &view->data, &view->len, err);
+    if (status)
+        return status;
+    read_attribute(view, fd);
+    return QS_OK;
 }
 
 /* Does the file system have attributes? A directory tells as well as a file. */
@@ -100,10 +102,10 @@ enum qs_status view_read(const struct qs_target *target, unsigned flags, struct 
     AUTO(view_release) struct view view = {.resolved = {.dir_fd = -1}};
     unsigned foreign = flags & QS_PUBLISH_OTHER_OWNER ? RESOLVE_FOREIGN : 0;
     enum qs_status status = resolve_target(target->file, foreign, &view.resolved, err);
-    view.exists = status == QS_OK && view.resolved.exists;
+    view.exists = !status && view.resolved.exists;
     if (view.exists)
         status = read_content(&view, err);
-    if (status != QS_OK) {
+    if (status) {
         error_add_file(err, target->file);
         return status;
     }
@@ -121,6 +123,11 @@ void view_release(struct view *view)
     cleanup_free(&view->data);
     view->data = NULL;
     resolved_target_release(&view->resolved);
+}
+
+bool view_contains(const struct view *view, const void *data, size_t len)
+{
+    return view->exists && view->len == len && (len == 0 || !memcmp(view->data, data, len));
 }
 
 bool view_has_record(const struct view *view, const char digest[DIGEST_TEXT_BYTES])
@@ -145,14 +152,16 @@ bool view_is_ours(const struct view *view)
 enum qs_status view_announce(const struct view *view, const struct qs_target *target, const char *digest, bool keep,
                              struct qs_error *err)
 {
-    char link[64], path[QS_PATH_MAX_BYTES + 1], name[BESIDE_BYTES];
+    char link[64];
+    char path[QS_PATH_MAX_BYTES + 1];
+    char name[BESIDE_BYTES];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", view->resolved.dir_fd);
     ssize_t len = TEMP_FAILURE_RETRY(qs_os->readlinkat(AT_FDCWD, link, path, sizeof path - BESIDE_BYTES - 1));
     if (len <= 0 || path[0] != '/')
-        return error_sys(err, QS_IO, len < 0 ? errno : ENOENT, "cannot tell where to keep the record of publishing");
+        return error_sys(err, QS_IO, len < 0 ? errno : ENOENT, "the path of the directory cannot be read");
     beside_name(view, name);
     (void)snprintf(path + len, sizeof path - (size_t)len, "/%s", name);
-    struct buf text = {0};
+    AUTO(buf_release) struct buf text = {0};
     uint8_t present[QS_DIGEST_BYTES];
     char present_text[DIGEST_TEXT_BYTES];
     if (keep && view->exists) {
@@ -161,9 +170,8 @@ enum qs_status view_announce(const struct view *view, const struct qs_target *ta
         buf_printf(&text, "%s\n", present_text);
     }
     buf_printf(&text, "%s\n", digest);
-    struct qs_replace_options options = {.mode = target_mode(target)};
-    enum qs_status status =
-        text.failed ? error_memory(err) : file_replace(path, text.data, text.len, &options, NULL, err);
-    buf_release(&text);
-    return status;
+    if (text.failed)
+        return error_memory(err);
+    struct qs_replace_options options = {.size = sizeof options, .mode = target_mode(target)};
+    return file_replace(path, text.data, text.len, &options, NULL, err);
 }

@@ -5,11 +5,18 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "qsettings/history.h"
+#include "store/history_read.h"
 #include "text/key_path.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+struct explanation {
+    struct qs_explanation shown; /* the first field: what callers see of it */
+    struct qs_explain_layer layers[QS_LAYER_COUNT];
+    char text[512];
+};
 
 /* What explaining needs beside the explanation that it fills. */
 struct explaining {
@@ -20,7 +27,7 @@ struct explaining {
     enum qs_layer binding;                       /* the layer whose lock silenced another */
     const json_t *effective;
     bool without_history; /* who set it when is not asked */
-    struct qs_explanation *into;
+    struct explanation *into;
 };
 
 const char *qs_reason_name(enum qs_reason reason)
@@ -57,14 +64,32 @@ const char *qs_layer_state_name(enum qs_layer_state state)
     return "unknown";
 }
 
-void qs_explanation_release(struct qs_explanation *explanation)
+static struct explanation *whole(const struct qs_explanation *explanation)
 {
+    return (struct explanation *)explanation;
+}
+
+const struct qs_explain_layer *qs_explanation_layer(const struct qs_explanation *explanation, enum qs_layer layer)
+{
+    return explanation && (unsigned)layer < QS_LAYER_COUNT ? &whole(explanation)->layers[layer] : NULL;
+}
+
+void qs_explanation_free(struct qs_explanation *explanation)
+{
+    if (!explanation)
+        return;
+    struct explanation *own = whole(explanation);
     for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
-        free(explanation->layers[layer].value);
-        free(explanation->layers[layer].user);
+        cleanup_free(&own->layers[layer].value);
+        cleanup_free(&own->layers[layer].user);
     }
-    free(explanation->value);
-    *explanation = (struct qs_explanation){0};
+    cleanup_free(&own->shown.value);
+    cleanup_free(&own);
+}
+
+static void explanation_release(struct explanation **explanation)
+{
+    qs_explanation_free(*explanation ? &(*explanation)->shown : NULL);
 }
 
 /* ---- each layer ---- */
@@ -73,15 +98,17 @@ static enum qs_status explain_value(struct explaining *explaining, enum qs_layer
 {
     const struct merge_layer *from = &explaining->settings->input.layers[layer];
     struct qs_explain_layer *into = &explaining->into->layers[layer];
-    size_t first, end;
+    size_t first;
+    size_t end;
     merge_range(from, explaining->key.bytes, explaining->key.len, &first, &end);
     if (first == end)
         return QS_OK;
     into->state = QS_LAYER_SET;
     enum qs_status status =
         unflatten_leaves(from->items + first, end - first, &explaining->key, &explaining->values[layer], err);
-    if (!status)
-        status = value_encode_text(explaining->values[layer], &into->value, NULL, err);
+    if (status)
+        return status;
+    status = value_encode_text(explaining->values[layer], (char **)&into->value, NULL, err);
     if (status)
         return status;
     enum merge_verdict verdict = MERGE_COUNTS;
@@ -108,19 +135,18 @@ static enum qs_status find_setter(const struct explaining *explaining, struct qs
 {
     struct qs_explain_layer *into = &explaining->into->layers[layer];
     for (size_t i = qs_history_count(history); i-- > 0;) {
-        struct qs_record record;
+        const struct qs_record *record = NULL;
         enum qs_status status = qs_history_record(history, i, &record, err);
         if (status)
             return status;
-        if (record.generation > into->generation)
+        if (record->generation > into->generation)
             continue; /* committed after the snapshot was taken */
-        for (size_t c = 0; c < record.change_count; c++) {
-            struct qs_change change = qs_history_change(history, c);
-            if (!change_sets(&change, &explaining->key))
+        for (size_t c = 0; c < record->change_count; c++) {
+            if (!change_sets(qs_history_change(history, c), &explaining->key))
                 continue;
-            into->user = strdup(record.user);
-            into->set_generation = record.generation;
-            into->set_time_s = record.time_s;
+            into->user = strdup(record->user);
+            into->set_generation = record->generation;
+            into->set_time_s = record->time_s;
             return into->user ? QS_OK : error_memory(err);
         }
     }
@@ -129,13 +155,9 @@ static enum qs_status find_setter(const struct explaining *explaining, struct qs
 
 static enum qs_status explain_setter(const struct explaining *explaining, enum qs_layer layer, struct qs_error *err)
 {
-    struct qs_history *history = NULL;
+    AUTO(history_release) struct qs_history *history = NULL;
     enum qs_status status = qs_history_open(explaining->settings->stores[layer], &history, err);
-    if (status)
-        return status;
-    status = find_setter(explaining, history, layer, err);
-    qs_history_close(history);
-    return status;
+    return status ? status : find_setter(explaining, history, layer, err);
 }
 
 static enum qs_status explain_layer(struct explaining *explaining, enum qs_layer layer, struct qs_error *err)
@@ -162,8 +184,8 @@ static enum qs_status explain_layer(struct explaining *explaining, enum qs_layer
 
 /* ---- the reason ---- */
 
-static void say(struct qs_explanation *into, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct qs_explanation *into, const char *format, ...)
+static void say(struct explanation *into, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct explanation *into, const char *format, ...)
 {
     size_t len = strlen(into->text);
     va_list args;
@@ -205,12 +227,13 @@ static bool joins(enum schema_merge kind, const json_t *value)
 
 static void explain_winner(struct explaining *explaining)
 {
-    struct qs_explanation *into = explaining->into;
-    unsigned bits = counting(explaining), many = bits & (bits - 1);
+    struct explanation *into = explaining->into;
+    unsigned bits = counting(explaining);
+    unsigned many = bits & (bits - 1);
     bool all_count = set_layers(explaining) == bits;
     enum schema_merge kind = merge_kind(explaining->key.bytes, explaining->key.len);
-    into->winner = -1;
-    into->reason = !bits ? QS_REASON_NONE : many ? QS_REASON_PRECEDENCE : QS_REASON_ONLY;
+    into->shown.winner = -1;
+    into->shown.reason = !bits ? QS_REASON_NONE : many ? QS_REASON_PRECEDENCE : QS_REASON_ONLY;
     if (!explaining->effective) {
         say(into, bits        ? "unset: a higher layer replaces as a whole what this key lies in"
                   : all_count ? "no layer sets it"
@@ -218,32 +241,32 @@ static void explain_winner(struct explaining *explaining)
         return;
     }
     if (many && joins(kind, explaining->effective)) {
-        into->reason = QS_REASON_MERGED;
+        into->shown.reason = QS_REASON_MERGED;
         say(into, "the layers' values are merged (%s)", schema_merge_name(kind));
         return;
     }
-    for (int layer = QS_LAYER_COUNT; layer-- > 0 && into->winner < 0;) {
+    for (int layer = QS_LAYER_COUNT; layer-- > 0 && into->shown.winner < 0;) {
         if (bits & 1u << layer && value_equal(explaining->values[layer], explaining->effective))
-            into->winner = layer;
+            into->shown.winner = layer;
     }
-    if (into->winner >= 0)
+    if (into->shown.winner >= 0)
         say(into,
             many        ? "%s is the highest layer that sets it"
             : all_count ? "only %s sets it"
                         : "the value of %s counts",
-            qs_layer_name((enum qs_layer)into->winner));
+            qs_layer_name((enum qs_layer)into->shown.winner));
 }
 
 static void explain_silenced(struct explaining *explaining, enum merge_verdict verdict, enum qs_reason reason)
 {
-    struct qs_explanation *into = explaining->into;
+    struct explanation *into = explaining->into;
     for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
         if (explaining->verdicts[layer] != verdict)
             continue;
-        if (into->reason != QS_REASON_LOCK && into->reason != QS_REASON_OPERATOR)
-            into->reason = reason;
+        if (into->shown.reason != QS_REASON_LOCK && into->shown.reason != QS_REASON_OPERATOR)
+            into->shown.reason = reason;
         if (verdict == MERGE_LOCKED)
-            say(into, "a lock in %s makes %s's value count for nothing", qs_layer_name(explaining->binding),
+            say(into, "a lock in %s silences the value of %s", qs_layer_name(explaining->binding),
                 qs_layer_name((enum qs_layer)layer));
         else if (verdict == MERGE_OPERATOR)
             say(into, "the workspace's value is ignored: only an operator's scope may set it");
@@ -254,7 +277,8 @@ static void explain_silenced(struct explaining *explaining, enum merge_verdict v
 
 static bool is_policy(const struct qs_key *key)
 {
-    static const char sandbox[] = "tools\0executionSandbox", executor[] = "executor";
+    static const char sandbox[] = "tools\0executionSandbox";
+    static const char executor[] = "executor";
     return key_covers(sandbox, sizeof sandbox - 1, key->bytes, key->len) ||
            key_covers(executor, sizeof executor - 1, key->bytes, key->len);
 }
@@ -269,46 +293,66 @@ static void explain_reason(struct explaining *explaining)
         say(explaining->into, "the execution policy is what the scopes allow in common: see qsettings policy");
 }
 
-static enum qs_status explain(struct qs_settings *settings, const char *key, bool without_history,
-                              struct qs_explanation *ret_explanation, struct qs_error *err)
+static enum qs_status explain_all(struct explaining *explaining, struct qs_error *err)
 {
-    AUTO(qs_explanation_release) struct qs_explanation explanation = {.winner = -1};
-    struct explaining explaining = {.settings = settings, .without_history = without_history, .into = &explanation};
     AUTO(value_release) json_t *merged = NULL;
-    enum qs_status status = qs_key_parse(key, &explaining.key, err);
-    if (!status)
-        status = merge_document(&settings->input, &explaining.key, &merged, err);
+    enum qs_status status = merge_document(&explaining->settings->input, &explaining->key, &merged, err);
     for (int layer = 0; layer < QS_LAYER_COUNT && !status; layer++)
-        status = explain_layer(&explaining, (enum qs_layer)layer, err);
-    if (!status) {
-        explaining.effective = merge_at(merged, &explaining.key);
-        explain_reason(&explaining);
-        if (explaining.effective)
-            status = value_encode_text(explaining.effective, &explanation.value, NULL, err);
-    }
+        status = explain_layer(explaining, (enum qs_layer)layer, err);
+    if (status)
+        return status;
+    explaining->effective = merge_at(merged, &explaining->key);
+    explain_reason(explaining);
+    if (!explaining->effective)
+        return QS_OK;
+    return value_encode_text(explaining->effective, (char **)&explaining->into->shown.value, NULL, err);
+}
+
+static enum qs_status explain(struct qs_settings *settings, const char *key, bool without_history,
+                              struct explanation **ret_explanation, struct qs_error *err)
+{
+    struct explaining explaining = {.settings = settings, .without_history = without_history};
+    enum qs_status status = qs_key_parse(key, &explaining.key, err);
+    if (status)
+        return status;
+    AUTO(explanation_release) struct explanation *explanation = calloc(1, sizeof *explanation);
+    if (!explanation)
+        return error_memory(err);
+    explanation->shown.winner = -1;
+    explanation->shown.text = explanation->text;
+    explaining.into = explanation;
+    status = explain_all(&explaining, err);
     for (int layer = 0; layer < QS_LAYER_COUNT; layer++)
         json_decref(explaining.values[layer]);
     if (status)
         return status;
-    *ret_explanation = explanation;
-    explanation = (struct qs_explanation){0};
+    *ret_explanation = STEAL(explanation);
     return QS_OK;
 }
 
 enum qs_status qs_settings_explain(struct qs_settings *settings, const char *key,
-                                   struct qs_explanation *ret_explanation, struct qs_error *err)
+                                   struct qs_explanation **ret_explanation, struct qs_error *err)
 {
-    return explain(settings, key, false, ret_explanation, err);
+    struct explanation *explanation = NULL;
+    if (!settings || !key || !ret_explanation)
+        return error_misuse(err, __func__);
+    enum qs_status status = explain(settings, key, false, &explanation, err);
+    if (status)
+        return status;
+    *ret_explanation = &explanation->shown;
+    return QS_OK;
 }
 
 enum qs_status qs_settings_origin(struct qs_settings *settings, const char *key, int *ret_winner,
                                   uint64_t *ret_generation, struct qs_error *err)
 {
-    AUTO(qs_explanation_release) struct qs_explanation explanation = {0};
+    AUTO(explanation_release) struct explanation *explanation = NULL;
+    if (!settings || !key || !ret_winner || !ret_generation)
+        return error_misuse(err, __func__);
     enum qs_status status = explain(settings, key, true, &explanation, err);
     if (status)
         return status;
-    *ret_winner = explanation.winner;
-    *ret_generation = explanation.winner < 0 ? 0 : explanation.layers[explanation.winner].generation;
+    *ret_winner = explanation->shown.winner;
+    *ret_generation = *ret_winner < 0 ? 0 : explanation->layers[*ret_winner].generation;
     return QS_OK;
 }

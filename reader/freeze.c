@@ -36,8 +36,9 @@ static enum qs_status freeze_text(const struct qs_policy_result *result, struct 
     unsigned char digest[QS_DIGEST_BYTES];
     char digest_text[DIGEST_TEXT_BYTES];
     enum qs_status status = policy_part_to_json(&result->part, &policy, err);
-    if (!status)
-        status = policy_sources_json(result, &sources, err);
+    if (status)
+        return status;
+    status = policy_sources_json(result, &sources, err);
     if (status)
         return status;
     document = json_pack("{s:O, s:O}", "policy", policy, "sources", sources);
@@ -66,8 +67,10 @@ enum qs_status qs_policy_freeze(const struct qs_policy_result *result, int *ret_
 {
     AUTO(buf_release) struct buf text = {0};
     AUTO_FD int fd = -1;
-    if (!result || !qs_policy_get(result))
-        return error_set(err, QS_USAGE, "only a policy that is present can be frozen");
+    if (!result || !ret_fd)
+        return error_misuse(err, __func__);
+    if (!qs_policy_get(result))
+        return error_set(err, QS_USAGE, "there is no policy to freeze: %s", qs_policy_status_name(result->status));
     enum qs_status status = freeze_text(result, &text, err);
     if (status)
         return status;
@@ -75,11 +78,11 @@ enum qs_status qs_policy_freeze(const struct qs_policy_result *result, int *ret_
         return error_set(err, QS_INVALID, "the policy is too large to be frozen (%zu bytes)", text.len);
     fd = memfd_new();
     if (fd < 0)
-        return error_sys(err, QS_IO, errno, "memfd_create");
+        return error_sys(err, QS_IO, errno, "the frozen policy's memfd cannot be created");
     if (os_write_full(fd, text.data, text.len) < 0)
-        return error_sys(err, QS_IO, errno, "write the frozen policy");
+        return error_sys(err, QS_IO, errno, "the frozen policy cannot be written");
     if (fcntl(fd, F_ADD_SEALS, FREEZE_SEALS) < 0)
-        return error_sys(err, QS_IO, errno, "seal the frozen policy");
+        return error_sys(err, QS_IO, errno, "the frozen policy cannot be sealed");
     *ret_fd = steal_fd(&fd);
     return QS_OK;
 }
@@ -91,13 +94,13 @@ static enum qs_status seals_check(int fd, size_t *ret_len, struct qs_error *err)
     struct stat st;
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0)
-        return errno == EBADF ? error_sys(err, QS_USAGE, errno, "the frozen policy's descriptor")
-                              : error_set(err, QS_UNTRUSTED, "the frozen policy is no memfd");
+        return errno == EBADF ? error_sys(err, QS_USAGE, errno, "the frozen policy's descriptor is not open")
+                              : error_set(err, QS_UNTRUSTED, "the frozen policy is not a memfd");
     if ((seals & FREEZE_SEALS) != FREEZE_SEALS)
         return error_set(err, QS_UNTRUSTED, "the frozen policy lacks a seal (has 0x%x, needs 0x%x)", (unsigned)seals,
                          (unsigned)FREEZE_SEALS);
     if (qs_os->fstat(fd, &st) < 0)
-        return error_sys(err, QS_IO, errno, "stat the frozen policy");
+        return error_sys(err, QS_IO, errno, "the frozen policy cannot be examined");
     if (!S_ISREG(st.st_mode) || st.st_size <= (off_t)FREEZE_HEAD_BYTES || st.st_size > (off_t)FREEZE_MAX_BYTES)
         return error_set(err, QS_DAMAGED, "the frozen policy has an impossible length");
     *ret_len = (size_t)st.st_size;
@@ -142,7 +145,7 @@ static bool scope_from(const char *name, enum qs_scope *ret_scope)
     return false;
 }
 
-/* Only what can stand beside a policy that is present: read ("present", "none") or absent and not required. */
+/* Only what can be beside a policy that is present: read ("present", "none") or absent and not required. */
 static bool source_from_json(const json_t *value, struct qs_policy_source *source)
 {
     static const char prefix[] = "blake2b-256:";
@@ -151,11 +154,11 @@ static bool source_from_json(const json_t *value, struct qs_policy_source *sourc
     const char *digest = json_string_value(json_object_get(value, "digest"));
     if (!state || !place || !scope_from(json_string_value(json_object_get(value, "scope")), &source->scope))
         return false;
-    (void)snprintf(source->place, sizeof source->place, "%s", place);
+    (void)snprintf(source->path, sizeof source->path, "%s", place);
     source->required = json_is_true(json_object_get(value, "required"));
-    source->state = strcmp(state, "absent") == 0 ? QS_ABSENT : QS_OK;
+    source->status = strcmp(state, "absent") == 0 ? QS_ABSENT : QS_OK;
     source->sets_policy = strcmp(state, "present") == 0;
-    if (source->state == QS_ABSENT)
+    if (source->status == QS_ABSENT)
         return true;
     json_int_t generation = json_integer_value(json_object_get(value, "generation"));
     source->generation = (uint64_t)generation;
@@ -174,7 +177,7 @@ static enum qs_status sources_from_json(const json_t *sources, struct qs_policy_
     json_array_foreach(sources, index, source)
     {
         if (!source_from_json(source, &result->sources[index]))
-            return error_set(err, QS_INVALID, "the frozen policy's source %zu makes no sense", index);
+            return error_set(err, QS_INVALID, "source %zu of the frozen policy is malformed", index);
         result->source_count = index + 1;
     }
     return QS_OK;
@@ -198,14 +201,18 @@ static enum qs_status thaw_text(const char *text, size_t len, struct qs_policy_r
     AUTO(value_release) json_t *document = NULL;
     AUTO(policy_part_release) struct policy_part part = {0};
     enum qs_status status = head_check(text, len, err);
-    if (!status)
-        status = value_decode(text + FREEZE_HEAD_BYTES, len - FREEZE_HEAD_BYTES, &document, err);
-    if (!status)
-        status = policy_part_from_json(json_object_get(document, "policy"), &part, err);
-    if (!status)
-        status = sources_from_json(json_object_get(document, "sources"), result, err);
-    if (!status)
-        status = policy_result_complete(result, &part, err);
+    if (status)
+        return status;
+    status = value_decode(text + FREEZE_HEAD_BYTES, len - FREEZE_HEAD_BYTES, &document, err);
+    if (status)
+        return status;
+    status = policy_part_from_json(json_object_get(document, "policy"), &part, err);
+    if (status)
+        return status;
+    status = sources_from_json(json_object_get(document, "sources"), result, err);
+    if (status)
+        return status;
+    status = policy_result_complete(result, &part, err);
     return status ? status : same_text(result, text, len, err);
 }
 
@@ -226,6 +233,8 @@ enum qs_status qs_policy_thaw(int fd, struct qs_policy_result **ret_result, stru
 {
     AUTO_FREE char *text = NULL;
     size_t len = 0;
+    if (!ret_result)
+        return error_misuse(err, __func__);
     enum qs_status status = seals_check(fd, &len, err);
     if (status)
         return status;
@@ -234,7 +243,7 @@ enum qs_status qs_policy_thaw(int fd, struct qs_policy_result **ret_result, stru
         return error_memory(err);
     ssize_t got = os_pread_full(fd, text, len, 0);
     if (got != (ssize_t)len)
-        return got < 0 ? error_sys(err, QS_IO, errno, "read the frozen policy")
+        return got < 0 ? error_sys(err, QS_IO, errno, "the frozen policy cannot be read")
                        : error_set(err, QS_DAMAGED, "the frozen policy is shorter than its length");
     return policy_thaw_text(text, len, ret_result, err);
 }

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "qsettings/maintenance.h"
 #include "schema/schema.h"
 #include "store/fleet_guard.h"
@@ -34,7 +35,7 @@ struct layer {
 };
 
 struct reading {
-    const struct qs_policy_options *options;
+    struct qs_policy_options options;
     struct layer layers[POLICY_SOURCES_MAX];
     struct qs_policy_result *result;
     enum qs_status failure; /* the first, by the scopes' order */
@@ -51,43 +52,14 @@ static void reading_release(struct reading *reading)
     qs_policy_free(reading->result);
 }
 
-static enum qs_policy_state state_of(enum qs_status status)
-{
-    switch (status) {
-    case QS_OK:
-        return QS_POLICY_PRESENT;
-    case QS_INVALID:
-        return QS_POLICY_INVALID;
-    case QS_NO_POLICY:
-        return QS_POLICY_NONE;
-    case QS_ABSENT:
-        return QS_POLICY_ABSENT;
-    case QS_DAMAGED:
-        return QS_POLICY_DAMAGED;
-    case QS_UNTRUSTED:
-        return QS_POLICY_UNTRUSTED;
-    case QS_BUSY:
-        return QS_POLICY_BUSY;
-    case QS_STALE:
-        return QS_POLICY_STALE;
-    case QS_NEWER:
-        return QS_POLICY_NEWER;
-    case QS_NOT_FOUND:
-    case QS_USAGE:
-    case QS_CONFLICT:
-    case QS_IO:
-        break;
-    }
-    return QS_POLICY_IO;
-}
-
 /* ---- one store ---- */
 
 /* What the leaves under this store's own locks say. */
 static enum qs_status read_locked(const struct qs_snapshot *snapshot, struct policy_part *ret_part,
                                   struct qs_error *err)
 {
-    const struct entry_list *settings = &snapshot->areas[AREA_SETTINGS], *locks = &snapshot->areas[AREA_LOCKS];
+    const struct entry_list *settings = &snapshot->areas[AREA_SETTINGS];
+    const struct entry_list *locks = &snapshot->areas[AREA_LOCKS];
     AUTO_FREE struct leaf *kept = NULL;
     size_t count = 0;
     if (!locks->count)
@@ -123,11 +95,13 @@ static enum qs_status judge_store(enum qs_scope scope, struct layer *layer, stru
         status = policy_part_from_leaves(settings->items, settings->count, &layer->part, err);
     if (!status && scope == QS_SCOPE_DEFAULTS)
         status = read_locked(layer->snapshot, &layer->locked, err);
-    if (status)
+    if (status) {
         error_add_advice(err, "set it right with qsettings --%s, or go back with qsettings --%s rollback",
                          qs_scope_name(scope), qs_scope_name(scope));
-    source->sets_policy = !status && (layer->part.set & POLICY_SANDBOX_FIELDS) != 0;
-    return status;
+        return status;
+    }
+    source->sets_policy = (layer->part.set & POLICY_SANDBOX_FIELDS) != 0;
+    return QS_OK;
 }
 
 static enum qs_status missing_store(struct qs_store *store, const struct fleet_mark *demanded,
@@ -141,8 +115,8 @@ static enum qs_status missing_store(struct qs_store *store, const struct fleet_m
     source->required |= required;
     if (!source->required)
         return demanded->fleet[0] ? fleet_check_stale(demanded, &(struct fleet_mark){0}, err) : QS_ABSENT;
-    (void)error_set(err, QS_ABSENT, "the %s store must exist and does not: %s", qs_scope_name(source->scope),
-                    absence.message);
+    error_set(err, QS_ABSENT, "the %s store must exist and does not: %s", qs_scope_name(source->scope),
+              absence.message);
     error_add_advice(err, required ? "restore it from a backup, or make it with qsettings --system init; qsettings "
                                      "require --off takes the demand back"
                                    : "make it with qsettings init, or restore it from a backup");
@@ -182,13 +156,14 @@ static enum qs_status take_fresh(struct qs_store *store, struct qs_snapshot **re
 static enum qs_status read_store(struct reading *reading, size_t index, struct qs_policy_source *source,
                                  struct qs_error *err)
 {
-    const struct qs_policy_options *options = reading->options;
-    struct qs_store_options store_options = {.root = options->root, .wait_ms = options->wait_ms};
+    struct qs_store_options options = {.size = sizeof options,
+                                       .root = reading->options.root,
+                                       .wait_ms = reading->options.wait_ms};
     struct qs_store *store = NULL;
-    enum qs_status status = qs_store_open(source->scope, &store_options, &store, err);
+    enum qs_status status = qs_store_open(source->scope, &options, &store, err);
     if (status)
         return status;
-    (void)snprintf(source->place, sizeof source->place, "%s", qs_store_path(store));
+    (void)snprintf(source->path, sizeof source->path, "%s", qs_store_path(store));
     struct fleet_mark demanded;
     status = take_fresh(store, &reading->layers[index].snapshot, &demanded, err);
     if (!status)
@@ -207,12 +182,12 @@ static void read_all(struct reading *reading)
         struct qs_policy_source *source = &reading->result->sources[i];
         struct qs_error err = {0};
         *source = (struct qs_policy_source){.scope = scopes[i],
-                                            .required = (reading->options->require_scopes & 1u << scopes[i]) != 0};
-        source->state = read_store(reading, i, source, &err);
+                                            .required = (reading->options.require_scopes & 1u << scopes[i]) != 0};
+        source->status = read_store(reading, i, source, &err);
         reading->result->source_count = i + 1;
-        bool harmless = source->state == QS_OK || (source->state == QS_ABSENT && !source->required);
+        bool harmless = !source->status || (source->status == QS_ABSENT && !source->required);
         if (!harmless && !reading->failure) {
-            reading->failure = source->state;
+            reading->failure = source->status;
             reading->reason = err;
         }
     }
@@ -233,7 +208,8 @@ static size_t fixing_scope(const struct qs_policy_result *result)
 static void advise_policy(const struct reading *reading, struct qs_error *err)
 {
     enum qs_scope mine = geteuid() == 0 ? QS_SCOPE_SYSTEM : QS_SCOPE_USER;
-    const char *root = reading->options->root, *scope = qs_scope_name(mine);
+    const char *root = reading->options.root;
+    const char *scope = qs_scope_name(mine);
     char command[QS_ERROR_TEXT_BYTES];
     bool there = false;
     (void)snprintf(command, sizeof command, "qsettings%s%s --%s", root ? " --root " : "", root ? root : "", scope);
@@ -246,7 +222,8 @@ static void advise_policy(const struct reading *reading, struct qs_error *err)
 
 static enum qs_status no_policy(const struct reading *reading, struct qs_error *err)
 {
-    const char *demand = NULL, *executor = NULL;
+    const char *demand = NULL;
+    const char *executor = NULL;
     size_t there = 0;
     for (size_t i = 0; i < POLICY_SOURCES_MAX; i++) {
         const struct layer *layer = &reading->layers[i];
@@ -256,11 +233,11 @@ static enum qs_status no_policy(const struct reading *reading, struct qs_error *
         if (layer->part.set && !executor)
             executor = qs_scope_name(scopes[i]);
     }
-    (void)error_set(err, QS_NO_POLICY, "no policy: %s%s%s%s%s%s",
-                    there ? "every store is healthy, and none sets tools.executionSandbox" : "there is no store",
-                    executor ? "; executor is set in " : "", executor ? executor : "",
-                    executor ? ", but alone it makes no policy" : "", demand ? "; a policy is demanded by " : "",
-                    demand ? demand : "");
+    error_set(err, QS_NO_POLICY, "no policy: %s%s%s%s%s%s",
+              there ? "every store is healthy, and none sets tools.executionSandbox" : "there is no store",
+              executor ? "; executor is set in " : "", executor ? executor : "",
+              executor ? ", but alone it makes no policy" : "", demand ? "; a policy is demanded by " : "",
+              demand ? demand : "");
     advise_policy(reading, err);
     return QS_NO_POLICY;
 }
@@ -282,35 +259,40 @@ static enum qs_status put_together(struct reading *reading, struct qs_error *err
     policy = reading->layers[fixing].part;
     reading->layers[fixing].part = (struct policy_part){0};
     enum qs_status status = policy_part_complete(&policy, err);
-    for (size_t i = 0; i < POLICY_SOURCES_MAX && !status; i++) {
+    if (status)
+        return status;
+    for (size_t i = 0; i < POLICY_SOURCES_MAX; i++) {
         const struct policy_part *part = i == fixing ? NULL : narrowing_part(reading, i);
-        if (part)
-            status = policy_part_narrow(&policy, part, err);
+        status = part ? policy_part_narrow(&policy, part, err) : QS_OK;
+        if (status)
+            return status;
     }
-    return status ? status : policy_result_complete(reading->result, &policy, err);
+    return policy_result_complete(reading->result, &policy, err);
 }
 
 enum qs_status qs_policy_read(const struct qs_policy_options *options, struct qs_policy_result **ret_result,
                               struct qs_error *err)
 {
-    static const struct qs_policy_options none = {0};
     static const unsigned known = 1u << QS_SCOPE_SYSTEM | 1u << QS_SCOPE_USER | 1u << QS_SCOPE_DEFAULTS;
-    AUTO(reading_release) struct reading reading = {.options = options ? options : &none};
+    AUTO(reading_release) struct reading reading = {0};
+    if (!ret_result)
+        return error_misuse(err, __func__);
     *ret_result = NULL;
-    if (reading.options->require_scopes & ~known)
-        return error_set(err, QS_USAGE, "require_scopes names a scope that there is not");
+    enum qs_status status = SIZED_TAKE(options, reading.options, require_scopes, err);
+    if (status)
+        return status;
+    if (reading.options.require_scopes & ~known)
+        return error_set(err, QS_USAGE, "require_scopes names a scope that does not exist");
     reading.result = calloc(1, sizeof *reading.result);
     if (!reading.result)
         return error_memory(err);
-    reading.result->state = QS_POLICY_IO; /* until something better is known */
     read_all(&reading);
-    enum qs_status status = reading.failure;
+    status = reading.failure;
+    if (!status)
+        status = put_together(&reading, &reading.reason);
     if (status && err)
         *err = reading.reason;
-    if (!status)
-        status = put_together(&reading, err);
-    if (status)
-        reading.result->state = state_of(status);
+    reading.result->status = status;
     *ret_result = STEAL(reading.result);
     return status;
 }

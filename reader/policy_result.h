@@ -8,7 +8,7 @@
 #define POLICY_SOURCES_MAX 3u
 
 struct qs_policy_result {
-    enum qs_policy_state state;
+    enum qs_status status;
     struct policy_part part; /* the policy; whole when present, else empty */
     struct qs_policy_source sources[POLICY_SOURCES_MAX];
     size_t source_count;
@@ -21,7 +21,7 @@ struct qs_policy_result {
 enum qs_status policy_result_complete(struct qs_policy_result *result, struct policy_part *part,
                                       struct qs_error *err) QS_MUST_USE;
 
-/* [{scope, place, storeId, generation, digest, state, required}]; storeId, generation and digest are null where the
+/* [{scope, place, storeId, generation, digest, state, required}]; storeId, generation and digest are null if the
  * store was not read. A new reference. */
 enum qs_status policy_sources_json(const struct qs_policy_result *result, json_t **ret_value,
                                    struct qs_error *err) QS_MUST_USE;

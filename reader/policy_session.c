@@ -14,21 +14,22 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define ANCESTORS_MAX     1000
-#define META_RECORD_BYTES 256
-#define RECORD_FORMAT     "qsandbox-session-1 policy=%d group=%d seconds=%llu deadline=%llu processes=%llu\n"
-#define RECORD_SEALS      (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define ANCESTORS_MAX         1000
+#define SESSION_RECORD_BYTES  256
+#define SESSION_RECORD_FORMAT "qsandbox-session-1 policy=%d group=%d seconds=%llu deadline=%llu processes=%llu\n"
+#define SESSION_RECORD_SEALS  (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 bool session_process(pid_t pid, pid_t *ret_parent, unsigned long long *ret_start)
 {
-    char path[64], text[1024];
+    char path[64];
+    char text[1024];
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     if (len <= 0)
         return false;
     text[len] = '\0';
-    /* The second field is the program's name in parentheses and may hold anything, so count from its last one. */
+    /* The second field is the program's name in parentheses and may contain anything, so count from its last one. */
     const char *rest = strrchr(text, ')');
     int parent = 0;
     return rest &&
@@ -53,7 +54,8 @@ static bool is_ancestor(pid_t pid)
 static bool runs_program(pid_t pid, const char *program)
 {
     char path[64];
-    struct stat theirs, wanted;
+    struct stat theirs;
+    struct stat wanted;
     (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
     return stat(path, &theirs) == 0 && stat(program ? program : "/proc/self/exe", &wanted) == 0 &&
            theirs.st_dev == wanted.st_dev && theirs.st_ino == wanted.st_ino;
@@ -68,20 +70,20 @@ enum qs_status session_refuse(const char *why, struct qs_error *err)
 
 /* ---- the record ---- */
 
-static int format(const struct session_record *record, char text[META_RECORD_BYTES])
+static int format(const struct session_record *record, char text[SESSION_RECORD_BYTES])
 {
-    return snprintf(text, META_RECORD_BYTES, RECORD_FORMAT, record->policy, record->group,
+    return snprintf(text, SESSION_RECORD_BYTES, SESSION_RECORD_FORMAT, record->policy, record->group,
                     (unsigned long long)record->seconds, (unsigned long long)record->deadline_ms,
                     (unsigned long long)record->processes);
 }
 
 enum qs_status session_record_write(const struct session_record *record, int *ret_fd, struct qs_error *err)
 {
-    char text[META_RECORD_BYTES];
+    char text[SESSION_RECORD_BYTES];
     int len = format(record, text);
     AUTO_FD int fd = memfd_create("qsandbox-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0 || os_write_full(fd, text, (size_t)len) != 0 || fcntl(fd, F_ADD_SEALS, RECORD_SEALS) != 0)
-        return error_sys(err, QS_IO, errno, "cannot write the session's record");
+    if (fd < 0 || os_write_full(fd, text, (size_t)len) != 0 || fcntl(fd, F_ADD_SEALS, SESSION_RECORD_SEALS) != 0)
+        return error_sys(err, QS_IO, errno, "the session's record cannot be written");
     *ret_fd = steal_fd(&fd);
     return QS_OK;
 }
@@ -89,12 +91,15 @@ enum qs_status session_record_write(const struct session_record *record, int *re
 /* Exactly what session_record_write writes: anything else is no record. */
 static bool read_record(int fd, struct session_record *record)
 {
-    char text[META_RECORD_BYTES] = "", again[META_RECORD_BYTES];
-    unsigned long long seconds = 0, deadline = 0, processes = 0;
+    char text[SESSION_RECORD_BYTES] = "";
+    char again[SESSION_RECORD_BYTES];
+    unsigned long long seconds = 0;
+    unsigned long long deadline = 0;
+    unsigned long long processes = 0;
     int seals = fcntl(fd, F_GET_SEALS);
     ssize_t len = pread(fd, text, sizeof text - 1, 0);
-    if (seals < 0 || (seals & RECORD_SEALS) != RECORD_SEALS || len <= 0 ||
-        sscanf(text, RECORD_FORMAT, &record->policy, &record->group, &seconds, &deadline, &processes) != 5)
+    if (seals < 0 || (seals & SESSION_RECORD_SEALS) != SESSION_RECORD_SEALS || len <= 0 ||
+        sscanf(text, SESSION_RECORD_FORMAT, &record->policy, &record->group, &seconds, &deadline, &processes) != 5)
         return false;
     record->seconds = seconds;
     record->deadline_ms = deadline;
@@ -141,7 +146,7 @@ static enum qs_status find_process(const char *text, const char *program, struct
     if (now != found->start)
         return session_refuse("its process number belongs to another process now", err);
     if (!is_ancestor(pid))
-        return session_refuse("it is no ancestor of this process", err);
+        return session_refuse("it is not an ancestor of this process", err);
     if (!runs_program(pid, program))
         return session_refuse(program ? "it is not the program that it should be" : "it is not this program", err);
     return QS_OK;
@@ -153,7 +158,7 @@ enum qs_status session_find(const char *text, const char *program, struct sessio
     AUTO(session_found_release) struct session_found found = {.record_fd = -1, .policy_fd = -1};
     int fd = -1;
     enum qs_status status = find_process(text, program, &found, &fd, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     found.record_fd = session_open_of(&found, fd, O_RDONLY);
     if (found.record_fd < 0 || !read_record(found.record_fd, &found.record))
@@ -172,6 +177,8 @@ enum qs_status qs_policy_session(const char *session, const char *program, struc
                                  struct qs_error *err)
 {
     AUTO(session_found_release) struct session_found found = {.record_fd = -1, .policy_fd = -1};
+    if (!session || !ret_result)
+        return error_misuse(err, __func__);
     enum qs_status status = session_find(session, program, &found, err);
-    return status == QS_OK ? qs_policy_thaw(found.policy_fd, ret_result, err) : status;
+    return status ? status : qs_policy_thaw(found.policy_fd, ret_result, err);
 }

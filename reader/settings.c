@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "store/snapshot.h"
 #include "text/key_path.h"
 
@@ -29,7 +30,9 @@ const char *qs_layer_name(enum qs_layer layer)
 
 uint64_t qs_settings_generation(const struct qs_settings *settings, enum qs_layer layer)
 {
-    const struct qs_snapshot *snapshot = (unsigned)layer < QS_LAYER_COUNT ? settings->snapshots[layer] : NULL;
+    if (!settings || (unsigned)layer >= QS_LAYER_COUNT)
+        return 0;
+    const struct qs_snapshot *snapshot = settings->snapshots[layer];
     return snapshot ? qs_snapshot_generation(snapshot) : 0;
 }
 
@@ -66,7 +69,9 @@ static void settings_release(struct qs_settings **settings)
 static enum qs_status read_store_layer(struct qs_settings *settings, const struct qs_settings_options *options,
                                        enum qs_layer layer, struct qs_error *err)
 {
-    struct qs_store_options store_options = {.root = options->root, .wait_ms = options->wait_ms};
+    struct qs_store_options store_options = {.size = sizeof store_options,
+                                             .root = options->root,
+                                             .wait_ms = options->wait_ms};
     struct qs_error fault = {0};
     enum qs_status status = qs_store_open(scope_of(layer), &store_options, &settings->stores[layer], err);
     if (status)
@@ -90,11 +95,11 @@ static enum qs_status read_store_layer(struct qs_settings *settings, const struc
 static enum qs_status read_workspace(struct qs_settings *settings, const char *file, struct qs_error *err)
 {
     enum qs_status status = doc_read(file, QS_WORKSPACE_MAX_BYTES, &settings->workspace, err);
+    const struct doc *doc = settings->workspace;
     if (!status)
-        status = schema_check_document(doc_root(settings->workspace), settings->workspace, SCHEMA_PARTIAL, err);
+        status = schema_check_document(doc_root(doc), doc, SCHEMA_PARTIAL, err);
     if (!status)
-        status =
-            flatten_value(doc_root(settings->workspace), NULL, settings->workspace, &settings->workspace_leaves, err);
+        status = flatten_value(doc_root(doc), NULL, doc, &settings->workspace_leaves, err);
     if (status) {
         error_add_file(err, file);
         return status;
@@ -125,7 +130,8 @@ static enum qs_status warn_dropped(struct qs_settings *settings, const struct qs
                                    struct qs_error *err)
 {
     char text[QS_KEY_TEXT_BYTES];
-    unsigned line = 0, column = 0;
+    unsigned line = 0;
+    unsigned column = 0;
     char *warning = NULL;
     doc_locate(settings->workspace, key, true, &line, &column);
     char **warnings = reallocarray(settings->warnings, settings->warning_count + 1, sizeof *warnings);
@@ -164,12 +170,12 @@ static enum qs_status collect_warnings(struct qs_settings *settings, struct qs_e
 
 size_t qs_settings_warning_count(const struct qs_settings *settings)
 {
-    return settings->warning_count;
+    return settings ? settings->warning_count : 0;
 }
 
 const char *qs_settings_warning(const struct qs_settings *settings, size_t index)
 {
-    return index < settings->warning_count ? settings->warnings[index] : NULL;
+    return settings && index < settings->warning_count ? settings->warnings[index] : NULL;
 }
 
 /* ---- all of it ---- */
@@ -177,20 +183,24 @@ const char *qs_settings_warning(const struct qs_settings *settings, size_t index
 enum qs_status qs_settings_open(const struct qs_settings_options *options, struct qs_settings **ret_settings,
                                 struct qs_error *err)
 {
-    static const struct qs_settings_options none = {0};
+    struct qs_settings_options own;
+    if (!ret_settings)
+        return error_misuse(err, __func__);
+    enum qs_status status = SIZED_TAKE(options, own, workspace_file, err);
+    if (status)
+        return status;
     AUTO(settings_release) struct qs_settings *settings = calloc(1, sizeof *settings);
-    options = options ? options : &none;
     if (!settings)
         return error_memory(err);
-    enum qs_status status = QS_OK;
-    for (int layer = 0; layer < QS_LAYER_COUNT && !status; layer++) {
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++) {
         if (layer != QS_LAYER_WORKSPACE)
-            status = read_store_layer(settings, options, (enum qs_layer)layer, err);
-        else if (options->workspace_file)
-            status = read_workspace(settings, options->workspace_file, err);
+            status = read_store_layer(settings, &own, (enum qs_layer)layer, err);
+        else if (own.workspace_file)
+            status = read_workspace(settings, own.workspace_file, err);
+        if (status)
+            return status;
     }
-    if (!status)
-        status = collect_warnings(settings, err);
+    status = collect_warnings(settings, err);
     if (status)
         return status;
     *ret_settings = STEAL(settings);
@@ -202,14 +212,17 @@ enum qs_status qs_settings_json(const struct qs_settings *settings, const char *
 {
     struct qs_key key = {0};
     AUTO(value_release) json_t *merged = NULL;
+    if (!settings || !ret_text)
+        return error_misuse(err, __func__);
     enum qs_status status = key_text ? qs_key_parse(key_text, &key, err) : QS_OK;
-    if (!status)
-        status = merge_document(&settings->input, &key, &merged, err);
+    if (status)
+        return status;
+    status = merge_document(&settings->input, &key, &merged, err);
     if (status)
         return status;
     const json_t *value = merge_at(merged, &key);
     if (!value) {
-        (void)error_set(err, QS_NOT_FOUND, "no layer sets %s", key_text ? key_text : "anything");
+        error_set(err, QS_NOT_FOUND, "no layer sets %s", key_text ? key_text : "anything");
         error_add_path(err, key_text);
         return QS_NOT_FOUND;
     }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "store/history_read.h"
 #include "text/key_path.h"
 
@@ -23,8 +24,9 @@ struct qs_watch {
     struct qs_snapshot *seen;   /* as of the last look; NULL: absent, or never looked */
     struct qs_history *history; /* being reported; NULL: none */
     size_t next;                /* index in history */
-    bool replaced, rewound;     /* facts of the look, told with its first event */
-    bool policy_moved;          /* a fact of the look, told with an event that explains it, or else with its last */
+    bool replaced, rewound;     /* facts of the look, reported with its first event */
+    bool policy_moved;          /* a fact of the look, reported with an event that explains it, or else with its last */
+    bool reported;              /* an event was given */
     bool first_look;            /* nothing was seen before: what a gap hides cannot be compared */
 };
 
@@ -54,9 +56,16 @@ static void drain(struct qs_watch *watch)
     add_watches(watch);
 }
 
+static void watch_release(struct qs_watch **watch)
+{
+    qs_watch_close(*watch);
+}
+
 enum qs_status qs_watch_open(struct qs_store *store, uint64_t from, struct qs_watch **ret_watch, struct qs_error *err)
 {
-    struct qs_watch *watch = calloc(1, sizeof *watch);
+    if (!store || !ret_watch)
+        return error_misuse(err, __func__);
+    AUTO(watch_release) struct qs_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return error_memory(err);
     watch->store = store;
@@ -65,28 +74,22 @@ enum qs_status qs_watch_open(struct qs_store *store, uint64_t from, struct qs_wa
     watch->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     const char *slash = strrchr(store->dir.path, '/');
     watch->parent = strndup(store->dir.path, slash == store->dir.path ? 1 : (size_t)(slash - store->dir.path));
-    enum qs_status status = QS_OK;
     if (watch->inotify_fd < 0)
-        status = error_sys(err, QS_IO, errno, "inotify cannot be used");
-    else if (!watch->parent)
-        status = error_memory(err);
-    if (!status) {
-        add_watches(watch); /* before the first look, so that no change falls between the two */
-        status = qs_snapshot_take(store, &watch->seen, err);
-        if (status == QS_ABSENT)
-            status = QS_OK;
-        else if (!status && from == 0)
-            watch->last = watch->seen->record.generation;
-    }
-    if (!status && from) { /* what came after from is still to be told */
+        return error_sys(err, QS_IO, errno, "inotify cannot be used");
+    if (!watch->parent)
+        return error_memory(err);
+    add_watches(watch); /* before the first look, so that no change falls between the two */
+    enum qs_status status = qs_snapshot_take(store, &watch->seen, err);
+    if (status && status != QS_ABSENT)
+        return status;
+    if (!status && from == 0) {
+        watch->last = watch->seen->record.generation;
+    } else { /* what came after from is still to be reported */
         qs_snapshot_unref(watch->seen);
         watch->seen = NULL;
     }
-    if (status)
-        qs_watch_close(watch);
-    else
-        *ret_watch = watch;
-    return status;
+    *ret_watch = STEAL(watch);
+    return QS_OK;
 }
 
 void qs_watch_close(struct qs_watch *watch)
@@ -105,12 +108,12 @@ void qs_watch_close(struct qs_watch *watch)
 
 int qs_watch_fd(const struct qs_watch *watch)
 {
-    return watch->inotify_fd;
+    return watch ? watch->inotify_fd : -1;
 }
 
 struct qs_history *qs_watch_history(struct qs_watch *watch)
 {
-    return watch->history;
+    return watch && watch->reported ? watch->history : NULL;
 }
 
 /* ---- does it touch the policy? ---- */
@@ -133,22 +136,23 @@ static bool is_policy_change(const struct qs_change *change)
 
 static bool record_touches_policy(struct qs_history *history, const struct qs_record *record)
 {
-    for (size_t i = 0; i < record->change_count; i++) {
-        struct qs_change change = qs_history_change(history, i);
-        if (is_policy_change(&change))
+    for (size_t i = 0; i < record->change_count; i++)
+        if (is_policy_change(qs_history_change(history, i)))
             return true;
-    }
     return false;
 }
 
-/* Between two looks with no records to tell of it (another store, a gap) the contents are compared. */
+/* Between two looks without records of it (another store, a gap) the contents are compared. */
 static bool policy_differs(const struct qs_snapshot *a, const struct qs_snapshot *b)
 {
     if ((a->record.flags ^ b->record.flags) & META_RECORD_REQUIRE_POLICY)
         return true;
     for (size_t i = 0; i < sizeof POLICY_KEYS / sizeof POLICY_KEYS[0]; i++) {
         struct qs_key prefix;
-        struct qs_bytes key_a, value_a, key_b, value_b;
+        struct qs_bytes key_a;
+        struct qs_bytes value_a;
+        struct qs_bytes key_b;
+        struct qs_bytes value_b;
         if (qs_key_parse(POLICY_KEYS[i], &prefix, NULL))
             return true;
         struct qs_iter in_a = qs_snapshot_iter(a, &prefix);
@@ -182,7 +186,7 @@ static enum qs_status look(struct qs_watch *watch, struct qs_error *err)
     watch->first_look = !known;
     watch->policy_moved = known && policy_differs(watch->seen, now);
     /* Numbers that went back (an old file put in place by hand, or a store made anew since the caller's last look):
-     * what stands there now is told, else nothing would be until they have caught up. */
+     * what is there now is reported; else nothing would be until they have caught up. */
     watch->rewound = !watch->replaced && now->record.generation < watch->last;
     if (watch->replaced)
         watch->last = 0;
@@ -198,7 +202,7 @@ static enum qs_status look(struct qs_watch *watch, struct qs_error *err)
 
 static enum qs_status give_next(struct qs_watch *watch, struct qs_watch_event *ret_event, struct qs_error *err)
 {
-    struct qs_record record;
+    const struct qs_record *record = NULL;
     while (watch->history && watch->next < watch->history->pages.slot_count &&
            watch->history->pages.slots[watch->next].generation <= watch->last)
         watch->next++;
@@ -207,32 +211,39 @@ static enum qs_status give_next(struct qs_watch *watch, struct qs_watch_event *r
     enum qs_status status = qs_history_record(watch->history, watch->next, &record, err);
     if (status)
         return status;
-    bool gap = watch->rewound || (watch->last != 0 && record.generation != watch->last + 1);
+    bool gap = watch->rewound || (watch->last != 0 && record->generation != watch->last + 1);
     bool at_end = watch->next + 1 == watch->history->pages.slot_count;
-    bool touched = record_touches_policy(watch->history, &record);
-    /* restore and repair may go back to a policy that no record tells of: then the contents do. */
+    bool touched = record_touches_policy(watch->history, record);
+    /* restore and repair may go back to a policy that no record shows: then the contents do. */
     bool unexplained = (watch->policy_moved && (watch->replaced || gap || at_end)) || (watch->first_look && gap);
-    *ret_event = (struct qs_watch_event){
-        .generation = record.generation,
+    struct qs_watch_event event = {
+        .generation = record->generation,
         .store_replaced = watch->replaced,
         .history_missing = gap,
         .policy_changed = touched || unexplained,
     };
+    sized_give(ret_event, &event, sizeof event);
+    watch->reported = true;
     watch->replaced = watch->rewound = false;
     watch->policy_moved = watch->policy_moved && !touched && !unexplained;
-    watch->last = record.generation;
+    watch->last = record->generation;
     watch->next++;
     return QS_OK;
 }
 
 enum qs_status qs_watch_next(struct qs_watch *watch, struct qs_watch_event *ret_event, struct qs_error *err)
 {
-    enum qs_status status = give_next(watch, ret_event, err);
-    if (status == QS_OK)
+    if (!watch || !ret_event)
+        return error_misuse(err, __func__);
+    enum qs_status status = sized_check(ret_event, SIZED_FIRST(struct qs_watch_event, history_missing), __func__, err);
+    if (status)
         return status;
+    status = give_next(watch, ret_event, err);
+    if (!status)
+        return QS_OK;
     drain(watch); /* first: an event that comes after the look wakes the caller again */
     enum qs_status looked = look(watch, status == QS_NOT_FOUND ? err : NULL);
-    if (looked == QS_OK)
+    if (!looked)
         return give_next(watch, ret_event, err);
     return status == QS_NOT_FOUND ? looked : status; /* a damaged record stays the answer until the store is another */
 }

@@ -188,11 +188,11 @@ enum qs_status fleet_glass_broken(const struct store_dir *dir, bool *ret_broken,
     uint32_t now_ns = 0;
     AUTO_FD int parent_fd = -1;
     *ret_broken = false;
-    enum qs_status status = dir->given ? store_dir_open_parent(dir, false, &parent_fd, err) : QS_OK;
+    enum qs_status status = dir->root ? store_dir_open_parent(dir, false, &parent_fd, err) : QS_OK;
     if (!status)
-        status = dir->given ? read_line(parent_fd, STATE_DIR "/" FLEET_GLASS_FILE, dir->owner,
-                                        RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, &text, err)
-                            : read_line(AT_FDCWD, "/" STATE_DIR "/" FLEET_GLASS_FILE, 0, 0, &text, err);
+        status = dir->root ? read_line(parent_fd, STATE_DIR "/" FLEET_GLASS_FILE, dir->owner,
+                                       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, &text, err)
+                           : read_line(AT_FDCWD, "/" STATE_DIR "/" FLEET_GLASS_FILE, 0, 0, &text, err);
     if (!status && !break_glass_parse((struct qs_bytes){text.data, text.len}, &glass))
         status = damaged(FLEET_GLASS_FILE, err);
     if (!status && qs_os->realtime(&now, &now_ns))

@@ -72,6 +72,7 @@ enum qs_status history_load(struct qs_history *history, size_t index, struct qs_
     if (index >= history->pages.slot_count)
         return error_set(err, QS_NOT_FOUND, "the history has %zu records", history->pages.slot_count);
     const struct history_slot *slot = &history->pages.slots[index];
+    history->given = false;
     buf_clear(&history->bytes);
     for (size_t i = 0; i < slot->chunk_count; i++) {
         struct qs_bytes chunk = history->pages.chunks[slot->first_chunk + i];
@@ -129,28 +130,28 @@ enum qs_status history_make(struct qs_snapshot **snapshot, struct history_pages 
 
 enum qs_status qs_history_open(struct qs_store *store, struct qs_history **ret_history, struct qs_error *err)
 {
-    struct history_pages pages = {0};
+    AUTO(history_pages_release) struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
+    if (!store || !ret_history)
+        return error_misuse(err, __func__);
     enum qs_status status = snapshot_read(&store->dir, store->wait_ms, SNAPSHOT_HISTORY, history_visit, history_restart,
                                           &pages, &snapshot, err);
     if (!status)
         status = history_make(&snapshot, &pages, ret_history, err);
     if (status)
         error_add_file(err, store->dir.path);
-    history_pages_release(&pages);
     return status;
 }
 
 enum qs_status history_open_file(int fd, const char *name, struct qs_history **ret_history, struct qs_error *err)
 {
-    struct history_pages pages = {0};
+    AUTO(history_pages_release) struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
     enum qs_status status = snapshot_read_file(fd, name, history_visit, history_restart, &pages, &snapshot, err);
     if (!status)
         status = history_make(&snapshot, &pages, ret_history, err);
     if (status)
         error_add_file(err, name);
-    history_pages_release(&pages);
     return status;
 }
 
@@ -167,23 +168,32 @@ void qs_history_close(struct qs_history *history)
     errno = saved;
 }
 
+void history_release(struct qs_history **history)
+{
+    qs_history_close(*history);
+}
+
 size_t qs_history_count(const struct qs_history *history)
 {
-    return history->pages.slot_count;
+    return history ? history->pages.slot_count : 0;
 }
 
 const struct qs_snapshot *qs_history_snapshot(const struct qs_history *history)
 {
-    return history->snapshot;
+    return history ? history->snapshot : NULL;
 }
 
-enum qs_status qs_history_record(struct qs_history *history, size_t index, struct qs_record *ret_record,
+enum qs_status qs_history_record(struct qs_history *history, size_t index, const struct qs_record **ret_record,
                                  struct qs_error *err)
 {
+    if (!history || !ret_record)
+        return error_misuse(err, __func__);
     enum qs_status status = history_load(history, index, err);
-    if (!status)
-        *ret_record = history->current.facts;
-    return status;
+    if (status)
+        return status;
+    history->given = true;
+    *ret_record = &history->current.facts;
+    return QS_OK;
 }
 
 static size_t index_of(const struct qs_history *history, uint64_t generation)
@@ -201,9 +211,11 @@ static size_t index_of(const struct qs_history *history, uint64_t generation)
     return found ? low : SIZE_MAX;
 }
 
-enum qs_status qs_history_find(struct qs_history *history, uint64_t generation, struct qs_record *ret_record,
+enum qs_status qs_history_find(struct qs_history *history, uint64_t generation, const struct qs_record **ret_record,
                                struct qs_error *err)
 {
+    if (!history || !ret_record)
+        return error_misuse(err, __func__);
     size_t index = index_of(history, generation);
     if (index == SIZE_MAX)
         return error_set(err, QS_NOT_FOUND, "there is no generation %llu; the history goes from %llu to %llu",
@@ -212,12 +224,13 @@ enum qs_status qs_history_find(struct qs_history *history, uint64_t generation, 
     return qs_history_record(history, index, ret_record, err);
 }
 
-struct qs_change qs_history_change(const struct qs_history *history, size_t index)
+const struct qs_change *qs_history_change(const struct qs_history *history, size_t index)
 {
-    if (index >= history->current.facts.change_count)
-        return (struct qs_change){0};
+    if (!history || !history->given || index >= history->current.facts.change_count)
+        return NULL;
     struct history_change change = history_record_change(&history->current, index);
-    return (struct qs_change){
+    struct qs_change *shown = &((struct qs_history *)history)->shown; /* no part of what the history contains */
+    *shown = (struct qs_change){
         .area = change.area,
         .key = change.key,
         .old_value = change.old_value.bytes,
@@ -225,11 +238,14 @@ struct qs_change qs_history_change(const struct qs_history *history, size_t inde
         .old_purged = change.old_value.purged,
         .new_purged = change.new_value.purged,
     };
+    return shown;
 }
 
 enum qs_status qs_history_check(struct qs_history *history, struct qs_error *err)
 {
     uint8_t previous[QS_DIGEST_BYTES] = {0};
+    if (!history)
+        return error_misuse(err, __func__);
     for (size_t i = 0; i < history->pages.slot_count; i++) {
         enum qs_status status = history_load(history, i, err);
         if (status)
@@ -291,12 +307,26 @@ static enum qs_status undo_change(const struct history_change *change, struct un
 
 static enum qs_status undo_current(const struct qs_history *history, struct undo *undo, struct qs_error *err)
 {
-    enum qs_status status = QS_OK;
-    for (size_t i = 0; i < history->current.facts.change_count && !status; i++) {
+    for (size_t i = 0; i < history->current.facts.change_count; i++) {
         struct history_change change = history_record_change(&history->current, i);
-        status = undo_change(&change, undo, err);
+        enum qs_status status = undo_change(&change, undo, err);
+        if (status)
+            return status;
     }
-    return status;
+    return QS_OK;
+}
+
+static enum qs_status undo_area(const struct qs_history *history, const struct overlay *undone, int area,
+                                uint64_t generation, struct leaves *ret_leaves, struct qs_error *err)
+{
+    AUTO(entry_list_release) struct entry_list merged = {0};
+    enum qs_status status = refuse_unknown(undone, generation, err);
+    if (status)
+        return status;
+    status = overlay_merge(undone, &history->snapshot->areas[area], &merged, err);
+    if (status)
+        return status;
+    return overlay_copy_list(&merged, ret_leaves, err);
 }
 
 static enum qs_status build(struct qs_history *history, const struct undo *undo, const struct qs_record *target,
@@ -304,21 +334,14 @@ static enum qs_status build(struct qs_history *history, const struct undo *undo,
 {
     struct leaves areas[AREA_COUNT] = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
-    enum qs_status status = QS_OK;
-    for (int i = 0; i < AREA_COUNT && !status; i++) {
-        struct entry_list merged = {0};
-        if ((status = refuse_unknown(&undo->areas[i], target->generation, err)))
-            break;
-        status = overlay_merge(&undo->areas[i], &history->snapshot->areas[i], &merged, err);
-        if (!status)
-            status = overlay_copy_list(&merged, &areas[i], err);
-        free(merged.items);
-    }
     struct meta_record record = history->snapshot->record;
     record.generation = target->generation;
     record.time_s = target->time_s;
     record.time_ns = target->time_ns;
     record.flags = undo->flags;
+    enum qs_status status = QS_OK;
+    for (int i = 0; i < AREA_COUNT && !status; i++)
+        status = undo_area(history, &undo->areas[i], i, target->generation, &areas[i], err);
     if (!status)
         status = snapshot_make(&record, areas, &snapshot, err);
     for (int i = 0; i < AREA_COUNT; i++)
@@ -332,20 +355,32 @@ static enum qs_status build(struct qs_history *history, const struct undo *undo,
     return QS_OK;
 }
 
+/* Undoes record after record, the newest first, until generation is the newest. */
+static enum qs_status undo_until(struct qs_history *history, uint64_t generation, struct undo *undo,
+                                 struct qs_error *err)
+{
+    for (size_t i = qs_history_count(history); i > 0; i--) {
+        enum qs_status status = history_load(history, i - 1, err);
+        if (status || history->current.facts.generation <= generation)
+            return status;
+        status = undo_current(history, undo, err);
+        if (status)
+            return status;
+    }
+    return QS_OK;
+}
+
 enum qs_status qs_history_at(struct qs_history *history, uint64_t generation, struct qs_snapshot **ret_snapshot,
                              struct qs_error *err)
 {
-    struct qs_record target;
-    enum qs_status status = qs_history_find(history, generation, &target, err);
-    struct undo undo = {.flags = history->snapshot->record.flags};
-    for (size_t i = qs_history_count(history); i > 0 && !status; i--) {
-        status = history_load(history, i - 1, err);
-        if (status || history->current.facts.generation <= generation)
-            break;
-        status = undo_current(history, &undo, err);
-    }
-    if (!status)
-        status = build(history, &undo, &target, ret_snapshot, err);
-    undo_release(&undo);
-    return status;
+    const struct qs_record *record = NULL;
+    if (!history || !ret_snapshot)
+        return error_misuse(err, __func__);
+    enum qs_status status = qs_history_find(history, generation, &record, err);
+    if (status)
+        return status;
+    struct qs_record target = *record; /* without its texts, which go when the next one is loaded */
+    AUTO(undo_release) struct undo undo = {.flags = history->snapshot->record.flags};
+    status = undo_until(history, generation, &undo, err);
+    return status ? status : build(history, &undo, &target, ret_snapshot, err);
 }

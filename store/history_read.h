@@ -28,11 +28,15 @@ struct qs_history {
     struct history_pages pages;
     struct buf bytes; /* of the current record */
     struct history_record current;
+    bool given;             /* current was handed out by qs_history_record */
+    struct qs_change shown; /* by qs_history_change */
 };
 
 /* Takes over snapshot and pages (both emptied). Checks the newest record against the meta record. */
 enum qs_status history_make(struct qs_snapshot **snapshot, struct history_pages *pages, struct qs_history **ret_history,
                             struct qs_error *err) QS_MUST_USE;
+
+void history_release(struct qs_history **history); /* for AUTO(history_release) */
 
 /* Decodes record index into history->current. */
 enum qs_status history_load(struct qs_history *history, size_t index, struct qs_error *err) QS_MUST_USE;

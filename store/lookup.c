@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking things up in a snapshot: searches over the sorted entries, no system call. */
 #include "store/lookup.h"
+
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "store/snapshot.h"
 #include "text/key_path.h"
 
-#include "base/buf.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,42 +14,42 @@
 
 enum qs_scope qs_snapshot_scope(const struct qs_snapshot *snapshot)
 {
-    return snapshot->record.scope;
+    return snapshot ? snapshot->record.scope : QS_SCOPE_EFFECTIVE;
 }
 
 uint64_t qs_snapshot_generation(const struct qs_snapshot *snapshot)
 {
-    return snapshot->record.generation;
+    return snapshot ? snapshot->record.generation : 0;
 }
 
 const unsigned char *qs_snapshot_digest(const struct qs_snapshot *snapshot)
 {
-    return snapshot->record.content;
+    return snapshot ? snapshot->record.content : NULL;
 }
 
 const unsigned char *qs_snapshot_store_id(const struct qs_snapshot *snapshot)
 {
-    return snapshot->record.store_id;
+    return snapshot ? snapshot->record.store_id : NULL;
 }
 
 int64_t qs_snapshot_time(const struct qs_snapshot *snapshot)
 {
-    return snapshot->record.time_s;
+    return snapshot ? snapshot->record.time_s : 0;
 }
 
 size_t qs_snapshot_count(const struct qs_snapshot *snapshot)
 {
-    return snapshot->areas[AREA_SETTINGS].count;
+    return snapshot ? snapshot->areas[AREA_SETTINGS].count : 0;
 }
 
 bool qs_snapshot_requires_policy(const struct qs_snapshot *snapshot)
 {
-    return (snapshot->record.flags & META_RECORD_REQUIRE_POLICY) != 0;
+    return snapshot && (snapshot->record.flags & META_RECORD_REQUIRE_POLICY) != 0;
 }
 
 unsigned qs_snapshot_retries(const struct qs_snapshot *snapshot)
 {
-    return snapshot->retries;
+    return snapshot ? snapshot->retries : 0;
 }
 
 /* The first index whose key is not below the given one. */
@@ -120,6 +121,8 @@ static const struct key_index *index_of(const struct qs_snapshot *snapshot)
 enum qs_status qs_snapshot_get_key(const struct qs_snapshot *snapshot, const struct qs_key *key,
                                    struct qs_bytes *ret_value)
 {
+    if (!snapshot || !key || key->len > QS_KEY_MAX_BYTES || !ret_value)
+        return QS_USAGE;
     const struct entry_list *list = &snapshot->areas[AREA_SETTINGS];
     const struct key_index *index = index_of(snapshot);
     size_t at = index ? index_find(index, list, key->bytes, key->len) : snapshot_find(list, key->bytes, key->len);
@@ -133,9 +136,12 @@ enum qs_status qs_snapshot_get(const struct qs_snapshot *snapshot, const char *k
                                struct qs_error *err)
 {
     struct qs_key parsed;
+    if (!snapshot || !key || !ret_value)
+        return error_misuse(err, __func__);
     enum qs_status status = qs_key_parse(key, &parsed, err);
-    if (!status)
-        status = qs_snapshot_get_key(snapshot, &parsed, ret_value);
+    if (status)
+        return status;
+    status = qs_snapshot_get_key(snapshot, &parsed, ret_value);
     if (status == QS_NOT_FOUND) {
         error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(snapshot->record.scope));
         error_add_path(err, key);
@@ -146,8 +152,10 @@ enum qs_status qs_snapshot_get(const struct qs_snapshot *snapshot, const char *k
 enum qs_status qs_snapshot_json(const struct qs_snapshot *snapshot, const char *key, char **ret_text, size_t *ret_len,
                                 struct qs_error *err)
 {
-    const struct entry_list *list = &snapshot->areas[AREA_SETTINGS];
     struct qs_key parsed = {0};
+    if (!snapshot || !ret_text)
+        return error_misuse(err, __func__);
+    const struct entry_list *list = &snapshot->areas[AREA_SETTINGS];
     enum qs_status status = key ? qs_key_parse(key, &parsed, err) : QS_OK;
     if (status)
         return status;
@@ -167,13 +175,14 @@ enum qs_status qs_snapshot_json(const struct qs_snapshot *snapshot, const char *
 struct qs_iter qs_snapshot_iter(const struct qs_snapshot *snapshot, const struct qs_key *prefix)
 {
     struct qs_iter iter = {.snapshot = snapshot};
-    snapshot_range(&snapshot->areas[AREA_SETTINGS], prefix, &iter.at, &iter.end);
+    if (snapshot && (!prefix || prefix->len <= QS_KEY_MAX_BYTES))
+        snapshot_range(&snapshot->areas[AREA_SETTINGS], prefix, &iter.at, &iter.end);
     return iter;
 }
 
 bool qs_iter_next(struct qs_iter *iter, struct qs_bytes *ret_key, struct qs_bytes *ret_value)
 {
-    if (iter->at >= iter->end)
+    if (!iter || !ret_key || !ret_value || iter->at >= iter->end)
         return false;
     const struct leaf *leaf = &iter->snapshot->areas[AREA_SETTINGS].items[iter->at++];
     *ret_key = leaf->key;
@@ -183,12 +192,13 @@ bool qs_iter_next(struct qs_iter *iter, struct qs_bytes *ret_key, struct qs_byte
 
 size_t qs_snapshot_lock_count(const struct qs_snapshot *snapshot)
 {
-    return snapshot->areas[AREA_LOCKS].count;
+    return snapshot ? snapshot->areas[AREA_LOCKS].count : 0;
 }
 
 struct qs_bytes qs_snapshot_lock_at(const struct qs_snapshot *snapshot, size_t index)
 {
-    return snapshot->areas[AREA_LOCKS].items[index].key;
+    const struct qs_bytes none = {NULL, 0};
+    return index < qs_snapshot_lock_count(snapshot) ? snapshot->areas[AREA_LOCKS].items[index].key : none;
 }
 
 size_t snapshot_target_count(const struct qs_snapshot *snapshot)

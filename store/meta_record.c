@@ -3,6 +3,7 @@
 #include "store/meta_record.h"
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/digest.h"
 #include "text/doc.h"
 
@@ -107,6 +108,11 @@ static void add_areas_after_settings(struct digest *digest, const struct entry_l
         digest_add_u64(digest, areas[area].count);
         add_entries(digest, &areas[area], 0, areas[area].count);
     }
+}
+
+void entry_list_release(struct entry_list *list)
+{
+    cleanup_free(&list->items);
 }
 
 void content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES])

@@ -64,6 +64,7 @@ struct entry_list {
     struct leaf *items;
     size_t count;
 };
+void entry_list_release(struct entry_list *list); /* frees the items; for AUTO(entry_list_release) */
 void content_digest(const struct entry_list areas[AREA_COUNT], uint8_t out[QS_DIGEST_BYTES]);
 
 /* The digest's states on its way through the settings: a writer's next content begins as the last one did, and need not

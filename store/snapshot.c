@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/os.h"
+#include "base/sized.h"
 #include "store/env.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@
 
 struct qs_snapshot *qs_snapshot_ref(struct qs_snapshot *snapshot)
 {
-    atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed);
+    if (snapshot)
+        atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed);
     return snapshot;
 }
 
@@ -245,16 +247,20 @@ enum qs_status snapshot_read_file(int fd, const char *name, tree_visit history, 
 enum qs_status qs_store_open(enum qs_scope scope, const struct qs_store_options *options, struct qs_store **ret_store,
                              struct qs_error *err)
 {
-    struct qs_store *store = calloc(1, sizeof *store);
+    struct qs_store_options own;
+    if (!ret_store)
+        return error_misuse(err, __func__);
+    enum qs_status status = SIZED_TAKE(options, own, wait_ms, err);
+    if (status)
+        return status;
+    AUTO_FREE struct qs_store *store = calloc(1, sizeof *store);
     if (!store)
         return error_memory(err);
-    enum qs_status status = store_dir_init(scope, options ? options->root : NULL, &store->dir, err);
-    if (status) {
-        free(store);
+    status = store_dir_init(scope, own.root, &store->dir, err);
+    if (status)
         return status;
-    }
-    store->wait_ms = options && options->wait_ms ? options->wait_ms : QS_DEFAULT_READ_WAIT_MS;
-    *ret_store = store;
+    store->wait_ms = own.wait_ms ? own.wait_ms : QS_DEFAULT_READ_WAIT_MS;
+    *ret_store = STEAL(store);
     return QS_OK;
 }
 
@@ -271,16 +277,23 @@ void qs_store_close(struct qs_store *store)
 
 enum qs_scope qs_store_scope(const struct qs_store *store)
 {
-    return store->dir.scope;
+    return store ? store->dir.scope : QS_SCOPE_EFFECTIVE;
 }
 
 const char *qs_store_path(const struct qs_store *store)
 {
-    return store->dir.path;
+    return store ? store->dir.path : NULL;
+}
+
+const char *qs_store_root(const struct qs_store *store)
+{
+    return store ? store->dir.root : NULL;
 }
 
 enum qs_status qs_snapshot_take(struct qs_store *store, struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
+    if (!store || !ret_snapshot)
+        return error_misuse(err, __func__);
     return snapshot_read(&store->dir, store->wait_ms, 0, NULL, NULL, NULL, ret_snapshot, err);
 }
 
@@ -288,7 +301,7 @@ bool qs_snapshot_changed(const struct qs_snapshot *snapshot, struct qs_store *st
 {
     AUTO_FD int fd = -1;
     struct stat st;
-    if (store_dir_open_to_read(&store->dir, &fd, &st, NULL))
+    if (!snapshot || !store || store_dir_open_to_read(&store->dir, &fd, &st, NULL))
         return true;
     if (st.st_dev != snapshot->device || st.st_ino != snapshot->inode)
         return true;

@@ -20,6 +20,8 @@ static const char *const SYSTEM_PARENT = "/etc/qsettings";
 const char *qs_scope_name(enum qs_scope scope)
 {
     switch (scope) {
+    case QS_SCOPE_EFFECTIVE:
+        return "effective";
     case QS_SCOPE_DEFAULTS:
         return "defaults";
     case QS_SCOPE_USER:
@@ -73,7 +75,7 @@ enum qs_status store_dir_init(enum qs_scope scope, const char *root, struct stor
 {
     if (scope < QS_SCOPE_DEFAULTS || scope > QS_SCOPE_SYSTEM)
         return error_set(err, QS_USAGE, "there is no scope number %d", (int)scope);
-    struct store_dir dir = {.scope = scope, .given = root != NULL, .owner = 0};
+    struct store_dir dir = {.scope = scope, .owner = 0};
     if (root) {
         if (root[0] != '/')
             return error_set(err, QS_USAGE, "the root must be an absolute path: %s", root);
@@ -90,7 +92,23 @@ enum qs_status store_dir_init(enum qs_scope scope, const char *root, struct stor
     } else {
         dir.path = joined(SYSTEM_PARENT, qs_scope_name(scope));
     }
-    if (!dir.path) {
+    if (root)
+        dir.root = strdup(root);
+    if (!dir.path || (root && !dir.root)) {
+        store_dir_release(&dir);
+        return error_memory(err);
+    }
+    *ret_dir = dir;
+    return QS_OK;
+}
+
+enum qs_status store_dir_copy(const struct store_dir *from, struct store_dir *ret_dir, struct qs_error *err)
+{
+    struct store_dir dir = *from;
+    dir.path = strdup(from->path);
+    dir.root = from->root ? strdup(from->root) : NULL;
+    dir.home = from->home ? strdup(from->home) : NULL;
+    if (!dir.path || (from->root && !dir.root) || (from->home && !dir.home)) {
         store_dir_release(&dir);
         return error_memory(err);
     }
@@ -101,6 +119,7 @@ enum qs_status store_dir_init(enum qs_scope scope, const char *root, struct stor
 void store_dir_release(struct store_dir *dir)
 {
     free(dir->path);
+    free(dir->root);
     free(dir->home);
     *dir = (struct store_dir){0};
 }
@@ -533,7 +552,7 @@ static enum qs_status check_home(const char *home, const char *what, uid_t uid, 
 enum qs_status store_dir_check_writable(const struct store_dir *dir, int dir_fd, struct qs_error *err)
 {
     enum qs_status status = check_file_system(dir_fd, err);
-    if (status || dir->scope != QS_SCOPE_USER || dir->given)
+    if (status || dir->scope != QS_SCOPE_USER || dir->root)
         return status;
     uid_t uid = qs_os->geteuid();
     status = check_home(dir->home, "the home in the password database", uid, err);
@@ -549,6 +568,8 @@ enum qs_status qs_store_is_required(struct qs_store *store, bool *ret_required, 
 {
     AUTO_FD int parent_fd = -1;
     struct stat st;
+    if (!store || !ret_required)
+        return error_misuse(err, __func__);
     *ret_required = false;
     if (store->dir.scope != QS_SCOPE_SYSTEM)
         return QS_OK;

@@ -20,7 +20,7 @@ struct store_dir {
     enum qs_scope scope;
     char *path;  /* absolute */
     uid_t owner; /* trusted beside root */
-    bool given;  /* the caller named the root; else a fixed place */
+    char *root;  /* as the caller named it; NULL: a fixed place */
     char *home;  /* user scope at its fixed place: the home of the password database */
 };
 
@@ -31,6 +31,8 @@ struct store_dir {
 #define STORE_INIT_PREFIX  ".qsettings-init-" /* of a store that is being made, beside its place */
 
 enum qs_status store_dir_init(enum qs_scope scope, const char *root, struct store_dir *ret_dir,
+                              struct qs_error *err) QS_MUST_USE;
+enum qs_status store_dir_copy(const struct store_dir *from, struct store_dir *ret_dir,
                               struct qs_error *err) QS_MUST_USE;
 void store_dir_release(struct store_dir *dir);
 

@@ -35,7 +35,8 @@ bool key_valid(const void *bytes, size_t len)
 {
     if (!len || len > QS_KEY_MAX_BYTES || ((const unsigned char *)bytes)[len - 1] == 0)
         return false;
-    size_t at = 0, segments = 0;
+    size_t at = 0;
+    size_t segments = 0;
     struct qs_bytes segment;
     while (key_next_segment(bytes, len, &at, &segment))
         if (!segment.len || ++segments > QS_KEY_MAX_SEGMENTS)
@@ -45,7 +46,8 @@ bool key_valid(const void *bytes, size_t len)
 
 static size_t count_segments(const struct qs_key *key)
 {
-    size_t at = 0, count = 0;
+    size_t at = 0;
+    size_t count = 0;
     struct qs_bytes segment;
     while (key_next_segment(key->bytes, key->len, &at, &segment))
         count++;
@@ -54,10 +56,12 @@ static size_t count_segments(const struct qs_key *key)
 
 enum qs_status qs_key_push(struct qs_key *key, const char *segment, size_t len, struct qs_error *err)
 {
+    if (!key || key->len > QS_KEY_MAX_BYTES || (!segment && len))
+        return error_misuse(err, __func__);
     if (!len)
         return error_set(err, QS_INVALID, "a segment of a key is empty");
     if (memchr(segment, 0, len))
-        return error_set(err, QS_INVALID, "a segment of a key holds a zero byte");
+        return error_set(err, QS_INVALID, "a segment of a key contains a zero byte");
     if (!utf8_valid(segment, len, NULL))
         return error_set(err, QS_INVALID, "a key is not UTF-8");
     size_t joint = key->len ? 1 : 0;
@@ -75,6 +79,8 @@ enum qs_status qs_key_push(struct qs_key *key, const char *segment, size_t len, 
 
 void qs_key_pop(struct qs_key *key)
 {
+    if (!key || key->len > QS_KEY_MAX_BYTES)
+        return;
     const unsigned char *zero = key->len ? memrchr(key->bytes, 0, key->len) : NULL;
     key->len = zero ? (size_t)(zero - key->bytes) : 0;
     key->bytes[key->len] = 0;

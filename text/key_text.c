@@ -210,6 +210,8 @@ static bool parse_plain(const char *text, struct qs_key *ret_key)
 
 enum qs_status qs_key_parse(const char *text, struct qs_key *ret_key, struct qs_error *err)
 {
+    if (!text || !ret_key)
+        return error_misuse(err, __func__);
     if (parse_plain(text, ret_key))
         return QS_OK;
     struct qs_key key;
@@ -221,7 +223,7 @@ enum qs_status qs_key_parse(const char *text, struct qs_key *ret_key, struct qs_
     if (!utf8_valid(text, strlen(text), &bad))
         return key_fault(&parser, text + bad, "the key is not UTF-8");
     enum qs_status status = parse_segments(&parser);
-    if (status != QS_OK)
+    if (status)
         return status;
     key.bytes[key.len] = 0;
     ret_key->len = key.len;
@@ -229,7 +231,7 @@ enum qs_status qs_key_parse(const char *text, struct qs_key *ret_key, struct qs_
     return QS_OK;
 }
 
-/* Characters that would move or hide what stands beside them on a terminal: controls, line separators, bidirectional
+/* Characters that would move or hide what is beside them on a terminal: controls, line separators, bidirectional
  * marks, the byte order mark. */
 static bool must_escape(uint32_t code)
 {
@@ -288,13 +290,15 @@ static void put_quoted(struct key_text *out, const unsigned char *p, const unsig
 
 const char *qs_key_format(const void *bytes, size_t len, char *text, size_t size)
 {
-    if (!size)
+    if (!text || !size)
         return text;
+    len = bytes ? len : 0;
     struct key_text out = {.text = text, .size = size};
     size_t at = 0;
     struct qs_bytes segment;
     for (bool first = true; key_next_segment(bytes, len, &at, &segment); first = false) {
-        const unsigned char *start = segment.data, *end = start + segment.len;
+        const unsigned char *start = segment.data;
+        const unsigned char *end = start + segment.len;
         if (!first)
             put_text(&out, ".", 1);
         if (!segment.len || needs_quotes(start, end, first))

@@ -4,12 +4,16 @@
 
 #include "base/cleanup.h"
 #include "base/os.h"
+#include "base/sized.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+
+#define REPLACE_ALL_FLAGS \
+    (QS_REPLACE_BACKUP | QS_REPLACE_DANGLING | QS_REPLACE_HARDLINKED | QS_REPLACE_OTHER_OWNER | QS_REPLACE_NEW_ONLY)
 
 #define ATTEMPTS_MAX 16
 
@@ -222,7 +226,7 @@ static enum qs_status check_expected(const struct file_job *job, struct qs_error
         return QS_OK;
     enum qs_status status = file_content_is(job->old_fd, job->options.expect, job->options.expect_len, &same, err);
     if (status == QS_OK && !same)
-        return error_set(err, QS_CONFLICT, "it does not writer what was expected; nothing was changed");
+        return error_set(err, QS_CONFLICT, "it does not contain what was expected; nothing was changed");
     return status;
 }
 
@@ -321,31 +325,32 @@ static enum qs_status attempt(struct file_job *job, struct qs_error *err)
 static enum qs_status check_call(const char *file, const void *data, size_t len,
                                  const struct qs_replace_options *options, struct qs_error *err)
 {
-    if (!file || (!data && len))
-        return error_set(err, QS_USAGE, "no file or no data given");
+    if (!file || (!data && len) || options->flags & ~REPLACE_ALL_FLAGS)
+        return error_misuse(err, "qs_file_replace");
     if (options->mode & ~0777u)
         return error_set(err, QS_USAGE, "mode %o has more than permission bits", (unsigned)options->mode);
     if (options->expect && (options->flags & QS_REPLACE_NEW_ONLY))
-        return error_set(err, QS_USAGE, "a new file cannot be expected to writer anything");
+        return error_set(err, QS_USAGE, "give expect or QS_REPLACE_NEW_ONLY, not both: a new file has no content");
     return QS_OK;
 }
 
 enum qs_status file_replace(const char *file, const void *data, size_t len, const struct qs_replace_options *options,
                             const struct file_extra *extra, struct qs_error *err)
 {
-    static const struct qs_replace_options none = {0};
-    struct file_job job = {
-        .file = file, .data = data, .len = len, .options = options ? *options : none, .extra = extra};
+    struct file_job job = {.file = file, .data = data, .len = len, .extra = extra};
     struct qs_error own = {0};
-    enum qs_status status = check_call(file, data, len, &job.options, &own);
-    bool again = status == QS_OK;
+    enum qs_status status = sized_take(options, &job.options, sizeof job.options,
+                                       SIZED_FIRST(struct qs_replace_options, expect_len), "qs_file_replace", &own);
+    if (!status)
+        status = check_call(file, data, len, &job.options, &own);
+    bool again = !status;
     job_init(&job);
     for (int tries = 0; again && tries < ATTEMPTS_MAX; tries++) {
         status = attempt(&job, &own);
-        again = status != QS_OK && job.again;
+        again = status && job.again;
         job_release(&job);
     }
-    if (status == QS_OK)
+    if (!status)
         return QS_OK;
     error_add_file(&own, file);
     if (err)

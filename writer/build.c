@@ -17,6 +17,12 @@ struct op_list {
     uint8_t (*keys)[HISTORY_KEY_BYTES]; /* of kept history entries */
 };
 
+static void op_list_release(struct op_list *list)
+{
+    free(list->ops);
+    free(list->keys);
+}
+
 static size_t history_entries(const struct build *build)
 {
     size_t count = build->newest ? build->newest->count : 0;
@@ -77,7 +83,7 @@ static enum qs_status list_ops(const struct build *build, struct op_list *list, 
 
 enum qs_status build_file(int fd, struct build *build, struct qs_error *err)
 {
-    struct op_list list = {0};
+    AUTO(op_list_release) struct op_list list = {0};
     uint8_t first[META_RECORD_BYTES];
     uint8_t second[META_RECORD_BYTES];
     struct meta_record *record = &build->record;
@@ -90,11 +96,7 @@ enum qs_status build_file(int fd, struct build *build, struct qs_error *err)
     record->txn_id = 2;
     meta_record_encode(record, second);
     enum qs_status status = list_ops(build, &list, err);
-    if (!status)
-        status = env_build(fd, list.ops, list.count, first, second, err);
-    free(list.ops);
-    free(list.keys);
-    return status;
+    return status ? status : env_build(fd, list.ops, list.count, first, second, err);
 }
 
 static enum qs_status finish_file(const struct store_dir *dir, int dir_fd, int fd, struct qs_error *err)
@@ -123,26 +125,44 @@ static enum qs_status swap_in(int dir_fd, const char *keep_aside, struct qs_erro
     return QS_OK;
 }
 
+static enum qs_status build_and_swap(const struct store_dir *dir, int dir_fd, struct build *build,
+                                     const char *keep_aside, struct qs_error *err)
+{
+    AUTO_FD int fd = os_open_at(dir_fd, STORE_TEMP_FILE, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+                                RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "%s cannot be created", STORE_TEMP_FILE);
+    enum qs_status status = build_file(fd, build, err);
+    if (!status)
+        status = finish_file(dir, dir_fd, fd, err);
+    if (!status)
+        status = swap_in(dir_fd, keep_aside, err);
+    if (status) /* gone already if only the flush after the rename failed */
+        (void)qs_os->unlinkat(dir_fd, STORE_TEMP_FILE, 0);
+    return status;
+}
+
 enum qs_status build_replace(const struct store_dir *dir, struct writer *writer, struct build *build,
                              const char *keep_aside, struct qs_error *err)
 {
-    enum qs_status status = QS_OK;
-    AUTO_FD int fd = os_open_at(writer->dir_fd, STORE_TEMP_FILE, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
-                                RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-    if (fd < 0) {
-        status = error_sys(err, QS_IO, errno, "%s cannot be created", STORE_TEMP_FILE);
-    } else {
-        status = build_file(fd, build, err);
-        if (!status)
-            status = finish_file(dir, writer->dir_fd, fd, err);
-        if (!status)
-            status = swap_in(writer->dir_fd, keep_aside, err);
-        if (status) /* gone already if only the flush after the rename failed */
-            (void)qs_os->unlinkat(writer->dir_fd, STORE_TEMP_FILE, 0);
-    }
+    enum qs_status status = build_and_swap(dir, writer->dir_fd, build, keep_aside, err);
     if (status) {
         error_add_advice(err, "nothing was changed: the store is as it was");
         error_add_file(err, dir->path);
     }
+    return status;
+}
+
+enum qs_status build_next(const struct store_dir *dir, struct writer *writer, struct build *build,
+                          const struct history_entry *entry, const char *keep_aside, struct qs_error *err)
+{
+    AUTO(history_chunks_release) struct history_chunks newest = {0};
+    content_digest(build->areas, build->record.content);
+    enum qs_status status = history_build(&build->record, entry, &newest, err);
+    if (status)
+        return status;
+    build->newest = &newest;
+    status = build_replace(dir, writer, build, keep_aside, err);
+    build->newest = NULL;
     return status;
 }

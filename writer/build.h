@@ -30,4 +30,8 @@ enum qs_status build_file(int fd, struct build *build, struct qs_error *err) QS_
 enum qs_status build_replace(const struct store_dir *dir, struct writer *writer, struct build *build,
                              const char *keep_aside, struct qs_error *err) QS_MUST_USE;
 
+/* build_replace with one history record more: entry's. Sets the record's content digest and build->newest. */
+enum qs_status build_next(const struct store_dir *dir, struct writer *writer, struct build *build,
+                          const struct history_entry *entry, const char *keep_aside, struct qs_error *err) QS_MUST_USE;
+
 #endif

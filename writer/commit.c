@@ -2,6 +2,7 @@
 /* Commit: the change list, the history record, the LMDB transaction, and the word on what is stored now. */
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "schema/schema.h"
 #include "store/env.h"
 #include "writer/history_build.h"
@@ -48,6 +49,8 @@ static void list_changes(struct qs_txn *txn)
 
 enum qs_status qs_txn_changes(struct qs_txn *txn, size_t *ret_count, struct qs_error *err)
 {
+    if (!txn || !ret_count)
+        return error_misuse(err, __func__);
     if (txn->open) {
         size_t most = 1;
         for (int area = 0; area < AREA_COUNT; area++)
@@ -62,9 +65,9 @@ enum qs_status qs_txn_changes(struct qs_txn *txn, size_t *ret_count, struct qs_e
     return QS_OK;
 }
 
-struct qs_change qs_txn_change(const struct qs_txn *txn, size_t index)
+const struct qs_change *qs_txn_change(const struct qs_txn *txn, size_t index)
 {
-    return txn->changes[index];
+    return txn && index < txn->change_count ? &txn->changes[index] : NULL;
 }
 
 /* ---- what goes into LMDB ---- */
@@ -119,20 +122,21 @@ static void set_content_digest(struct commit *c)
 static enum qs_status make_record(struct commit *c, const struct qs_commit_options *options, struct qs_error *err)
 {
     const struct meta_record *base = &c->txn->base->record;
-    struct history_identity identity;
-    history_identity_now(options->program, &identity);
+    struct history_entry entry = {.action = c->txn->action,
+                                  .previous = base->newest_history,
+                                  .program = options->program,
+                                  .message = options->message,
+                                  .changes = c->txn->changes,
+                                  .change_count = c->txn->change_count};
     c->record = *base;
     c->record.flags = c->txn->flags;
     c->record.generation = base->generation + 1;
     c->record.txn_id = c->txn->base->meta.txn_id + 1;
-    c->record.time_s = identity.time_s;
-    c->record.time_ns = identity.time_ns;
     c->record.history_count = base->history_count + 1;
     for (int i = 0; i < AREA_COUNT; i++)
         c->record.counts[i] = c->content[i].count;
     set_content_digest(c);
-    return history_build(&c->record, base->newest_history, c->txn->action, &identity, options->message, c->txn->changes,
-                         c->txn->change_count, &c->chunks, err);
+    return history_build(&c->record, &entry, &c->chunks, err);
 }
 
 static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[META_RECORD_BYTES], struct qs_error *err)
@@ -156,8 +160,7 @@ static enum qs_status make_ops(struct commit *c, uint8_t record_bytes[META_RECOR
 }
 
 /* A failed commit's message says what is stored now, which is found out by reading it. */
-static enum qs_status say_what_stands(const struct commit *c, enum env_outcome outcome, enum qs_status status,
-                                      struct qs_error *err)
+static void say_what_is_stored(const struct commit *c, enum env_outcome outcome, struct qs_error *err)
 {
     AUTO(snapshot_release) struct qs_snapshot *now = NULL;
     unsigned long long old = c->txn->base->record.generation;
@@ -179,7 +182,6 @@ static enum qs_status say_what_stands(const struct commit *c, enum env_outcome o
         break;
     }
     error_add_file(err, c->txn->dir.path);
-    return status;
 }
 
 static enum qs_status run_commit(struct commit *c, const struct qs_commit_options *options, struct qs_error *err)
@@ -189,53 +191,70 @@ static enum qs_status run_commit(struct commit *c, const struct qs_commit_option
     enum qs_status status = QS_OK;
     for (int i = 0; i < AREA_COUNT && !status; i++)
         status = txn_content(c->txn, (enum store_area)i, &c->content[i], err);
-    if (!status)
-        status = check_content(c, err);
-    if (!status)
-        status = make_record(c, options, err);
-    if (!status)
-        status = make_ops(c, record_bytes, err);
+    if (status)
+        return status;
+    status = check_content(c, err);
+    if (status)
+        return status;
+    status = make_record(c, options, err);
+    if (status)
+        return status;
+    status = make_ops(c, record_bytes, err);
     if (status)
         return status;
     status = env_commit(c->txn->env, c->txn->writer.data_fd, &c->txn->base->meta, c->ops, c->op_count, &outcome, err);
-    return status ? say_what_stands(c, outcome, status, err) : QS_OK;
+    if (status)
+        say_what_is_stored(c, outcome, err);
+    return status;
 }
 
-static enum qs_status check_generation(const struct qs_txn *txn, const struct qs_commit_options *options,
-                                       struct qs_error *err)
+static enum qs_status check_generation(const struct qs_txn *txn, uint64_t expected, struct qs_error *err)
 {
     uint64_t now = txn->base->record.generation;
-    if (!options->if_generation || options->if_generation == now)
+    if (!expected || expected == now)
         return QS_OK;
-    enum qs_status status = error_set(err, QS_CONFLICT, "the store is at generation %llu, not %llu",
-                                      (unsigned long long)now, (unsigned long long)options->if_generation);
+    error_set(err, QS_CONFLICT, "the store is at generation %llu, not %llu", (unsigned long long)now,
+              (unsigned long long)expected);
     error_add_file(err, txn->dir.path);
     error_add_advice(err, "look at what changed with qsettings log, then try again");
-    return status;
+    return QS_CONFLICT;
+}
+
+static enum qs_status commit_changes(struct qs_txn *txn, const struct qs_commit_options *options,
+                                     struct qs_commit_info *ret_info, struct qs_error *err)
+{
+    AUTO(commit_release) struct commit c = {.txn = txn};
+    size_t count = 0;
+    enum qs_status status = check_generation(txn, options->if_generation, err);
+    if (status)
+        return status;
+    status = qs_txn_changes(txn, &count, err);
+    if (status)
+        return status;
+    status = txn->fleet ? QS_OK : txn_check_fleet(&txn->dir, txn->base, txn->changes, count, false, err);
+    if (status)
+        return status;
+    bool commits = count || txn->note;
+    status = commits ? run_commit(&c, options, err) : QS_OK;
+    if (status)
+        return status;
+    struct qs_commit_info info = history_commit_info(commits ? &c.record : &txn->base->record, count);
+    sized_give(ret_info, &info, sizeof info);
+    return QS_OK;
 }
 
 enum qs_status qs_txn_commit(struct qs_txn *txn, const struct qs_commit_options *options,
                              struct qs_commit_info *ret_info, struct qs_error *err)
 {
-    static const struct qs_commit_options none;
-    struct commit c = {.txn = txn};
-    size_t count = 0;
+    struct qs_commit_options own;
     enum qs_status status = txn_check_open(txn, err);
     if (status)
         return status;
-    if (!options)
-        options = &none;
-    status = check_generation(txn, options, err);
+    status = SIZED_TAKE(options, own, program, err);
     if (!status)
-        status = qs_txn_changes(txn, &count, err);
-    if (!status && !txn->fleet)
-        status = txn_check_fleet(&txn->dir, txn->base, txn->changes, count, false, err);
-    if (!status && (count || txn->note))
-        status = run_commit(&c, options, err);
-    const struct meta_record *stored = count || txn->note ? &c.record : &txn->base->record;
-    if (!status && ret_info)
-        *ret_info = history_commit_info(stored, count);
-    commit_release(&c);
+        status = history_check_info(ret_info, __func__, err);
+    if (!status)
+        status = commit_changes(txn, &own, ret_info, err);
     qs_txn_abort(txn); /* gives the lock back; what was committed stays */
     return status;
 }

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/os.h"
+#include "base/sized.h"
 #include "qsettings/maintenance.h"
 #include "writer/build.h"
 
@@ -55,6 +56,8 @@ enum qs_status qs_store_require(struct qs_store *store, bool required, struct qs
 {
     AUTO_FD int parent_fd = -1;
     bool changed = false;
+    if (!store)
+        return error_misuse(err, __func__);
     if (store->dir.scope != QS_SCOPE_SYSTEM)
         return error_set(err, QS_USAGE, "only the system store can be required");
     enum qs_status status = store_dir_open_parent(&store->dir, false, &parent_fd, err);
@@ -97,25 +100,23 @@ static void remove_leftovers(int lock_fd)
 static enum qs_status first_record(const struct qs_store *store, const struct qs_init_options *options,
                                    struct build *build, struct history_chunks *chunks, struct qs_error *err)
 {
-    static const uint8_t none[QS_DIGEST_BYTES];
-    struct history_identity identity;
-    history_identity_now(NULL, &identity);
     build->record = (struct meta_record){.scope = store->dir.scope,
                                          .generation = 1,
-                                         .time_s = identity.time_s,
-                                         .time_ns = identity.time_ns,
                                          .flags = options->require_policy ? META_RECORD_REQUIRE_POLICY : 0};
     struct qs_change change = {.area = QS_AREA_FLAGS,
                                .key = {"requirePolicy", 13},
                                .old_value = {"false", 5},
                                .new_value = {"true", 4}};
+    struct history_entry entry = {.action = HISTORY_INIT,
+                                  .message = options->message,
+                                  .changes = &change,
+                                  .change_count = options->require_policy ? 1 : 0};
     enum qs_status status = os_random(build->record.store_id, QS_STORE_ID_BYTES, err);
+    if (status)
+        return status;
     content_digest(build->areas, build->record.content);
-    if (!status)
-        status = history_build(&build->record, none, HISTORY_INIT, &identity, options->message, &change,
-                               options->require_policy ? 1 : 0, chunks, err);
     build->newest = chunks;
-    return status;
+    return history_build(&build->record, &entry, chunks, err);
 }
 
 static enum qs_status fill_temp(const struct qs_store *store, int temp_fd, const struct qs_init_options *options,
@@ -123,23 +124,21 @@ static enum qs_status fill_temp(const struct qs_store *store, int temp_fd, const
 {
     const struct entry_list areas[AREA_COUNT] = {0};
     struct build build = {.areas = areas};
-    struct history_chunks chunks = {0};
+    AUTO(history_chunks_release) struct history_chunks chunks = {0};
     enum qs_status status = first_record(store, options, &build, &chunks, err);
-    AUTO_FD int data_fd = -1;
-    AUTO_FD int lock_fd = -1;
-    if (!status) {
-        data_fd = os_open_at(temp_fd, STORE_DATA_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
-        lock_fd = os_open_at(temp_fd, STORE_LOCK_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
-        if (data_fd < 0 || lock_fd < 0)
-            status = error_sys(err, QS_IO, errno, "the new store's files cannot be created");
-    }
-    if (!status)
-        status = build_file(data_fd, &build, err);
-    if (!status && (qs_os->fchmod(lock_fd, 0600) || qs_os->fchmod(data_fd, store_dir_data_mode(&store->dir)) ||
-                    os_fsync(lock_fd) || os_fsync(data_fd)))
-        status = error_sys(err, QS_IO, errno, "the new store cannot be made durable");
-    history_chunks_release(&chunks);
-    return status;
+    if (status)
+        return status;
+    AUTO_FD int data_fd = os_open_at(temp_fd, STORE_DATA_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
+    AUTO_FD int lock_fd = os_open_at(temp_fd, STORE_LOCK_FILE, O_RDWR | O_CREAT | O_EXCL, 0600, RESOLVE_BENEATH);
+    if (data_fd < 0 || lock_fd < 0)
+        return error_sys(err, QS_IO, errno, "the new store's files cannot be created");
+    status = build_file(data_fd, &build, err);
+    if (status)
+        return status;
+    if (qs_os->fchmod(lock_fd, 0600) || qs_os->fchmod(data_fd, store_dir_data_mode(&store->dir)) || os_fsync(lock_fd) ||
+        os_fsync(data_fd))
+        return error_sys(err, QS_IO, errno, "the new store cannot be made durable");
+    return QS_OK;
 }
 
 static enum qs_status make_temp(const struct qs_store *store, int parent_fd, const char *temp,
@@ -151,9 +150,11 @@ static enum qs_status make_temp(const struct qs_store *store, int parent_fd, con
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "the new store's directory cannot be opened");
     enum qs_status status = fill_temp(store, fd, options, err);
-    if (!status && (qs_os->fchmod(fd, store_dir_mode(&store->dir)) || os_fsync(fd)))
-        status = error_sys(err, QS_IO, errno, "the new store's directory cannot be made durable");
-    return status;
+    if (status)
+        return status;
+    if (qs_os->fchmod(fd, store_dir_mode(&store->dir)) || os_fsync(fd))
+        return error_sys(err, QS_IO, errno, "the new store's directory cannot be made durable");
+    return QS_OK;
 }
 
 static enum qs_status put_in_place(const struct qs_store *store, int parent_fd, const char *temp, struct qs_error *err)
@@ -181,8 +182,9 @@ static enum qs_status init_locked(const struct qs_store *store, int parent_fd, c
     uint64_t random = 0;
     bool demanded = false;
     enum qs_status status = check_free(store, parent_fd, err);
-    if (!status)
-        status = os_random(&random, sizeof random, err);
+    if (status)
+        return status;
+    status = os_random(&random, sizeof random, err);
     if (status)
         return status;
     (void)snprintf(temp, sizeof temp, STORE_INIT_PREFIX "%016llx", (unsigned long long)random);
@@ -219,7 +221,7 @@ static enum qs_status lock_parent(int parent_fd, int *ret_fd, struct qs_error *e
         if (errno != EWOULDBLOCK && errno != EINTR)
             return error_sys(err, QS_IO, errno, "the directory of the scopes cannot be locked");
         if (qs_os->monotonic_ms() >= deadline)
-            return error_set(err, QS_BUSY, "another process holds the directory of the scopes locked; waited %u ms",
+            return error_set(err, QS_BUSY, "another process has locked the directory of the scopes; waited %u ms",
                              QS_DEFAULT_WAIT_MS);
         qs_os->sleep_ms(5);
     }
@@ -227,20 +229,32 @@ static enum qs_status lock_parent(int parent_fd, int *ret_fd, struct qs_error *e
     return QS_OK;
 }
 
-enum qs_status qs_store_init(struct qs_store *store, const struct qs_init_options *options, struct qs_error *err)
+static enum qs_status init(const struct qs_store *store, const struct qs_init_options *options, struct qs_error *err)
 {
-    static const struct qs_init_options plain;
     AUTO_FD int parent_fd = -1;
     AUTO_FD int lock_fd = -1;
     enum qs_status status = store_dir_open_parent(&store->dir, true, &parent_fd, err);
-    if (!status)
-        status = store_dir_check_writable(&store->dir, parent_fd, err);
-    if (!status)
-        status = lock_parent(parent_fd, &lock_fd, err);
-    if (!status) {
-        remove_leftovers(lock_fd);
-        status = init_locked(store, parent_fd, options ? options : &plain, err);
-    }
+    if (status)
+        return status;
+    status = store_dir_check_writable(&store->dir, parent_fd, err);
+    if (status)
+        return status;
+    status = lock_parent(parent_fd, &lock_fd, err);
+    if (status)
+        return status;
+    remove_leftovers(lock_fd);
+    return init_locked(store, parent_fd, options, err);
+}
+
+enum qs_status qs_store_init(struct qs_store *store, const struct qs_init_options *options, struct qs_error *err)
+{
+    struct qs_init_options own;
+    if (!store)
+        return error_misuse(err, __func__);
+    enum qs_status status = SIZED_TAKE(options, own, message, err);
+    if (status)
+        return status;
+    status = init(store, &own, err);
     if (status)
         error_add_file(err, store->dir.path);
     return status;

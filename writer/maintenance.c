@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fsck, compact, backup; and reading all of a store, with which every command that rebuilds one begins. */
+/* fsck, compact, backup; and reading all of a store, which every command that rebuilds one begins with. */
 #include "qsettings/maintenance.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/os.h"
+#include "base/sized.h"
 #include "writer/build.h"
 #include "writer/maintenance_internal.h"
 
@@ -19,55 +20,57 @@
 
 enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_report, struct qs_error *err)
 {
-    struct history_pages pages = {0};
+    AUTO(history_pages_release) struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
-    struct qs_history *history = NULL;
-    enum qs_status status = snapshot_read(&store->dir, store->wait_ms, SNAPSHOT_HISTORY | SNAPSHOT_WRITER,
-                                          history_visit, history_restart, &pages, &snapshot, err);
+    AUTO(history_release) struct qs_history *history = NULL;
+    if (!store)
+        return error_misuse(err, __func__);
+    enum qs_status status = sized_check(ret_report, SIZED_FIRST(struct qs_fsck_report, digest), __func__, err);
+    if (status)
+        return status;
+    status = snapshot_read(&store->dir, store->wait_ms, SNAPSHOT_HISTORY | SNAPSHOT_WRITER, history_visit,
+                           history_restart, &pages, &snapshot, err);
     if (!status)
         status = history_make(&snapshot, &pages, &history, err);
     if (!status)
         status = qs_history_check(history, err);
-    if (!status && ret_report) {
-        const struct qs_snapshot *s = history->snapshot;
-        *ret_report = (struct qs_fsck_report){
-            .generation = s->record.generation,
-            .txn_id = s->meta.txn_id,
-            .pages = s->used_pages + 2,
-            .free_pages = s->free_pages,
-            .entries = s->record.counts[AREA_SETTINGS],
-            .records = qs_history_count(history),
-        };
-        memcpy(ret_report->digest, s->record.content, QS_DIGEST_BYTES);
-    }
-    if (status)
+    if (status) {
         error_add_file(err, store->dir.path);
-    qs_history_close(history);
-    history_pages_release(&pages);
-    return status;
+        return status;
+    }
+    const struct qs_snapshot *s = history->snapshot;
+    struct qs_fsck_report report = {.generation = s->record.generation,
+                                    .txn_id = s->meta.txn_id,
+                                    .pages = s->used_pages + 2,
+                                    .free_pages = s->free_pages,
+                                    .entries = s->record.counts[AREA_SETTINGS],
+                                    .records = qs_history_count(history)};
+    memcpy(report.digest, s->record.content, QS_DIGEST_BYTES);
+    sized_give(ret_report, &report, sizeof report);
+    return QS_OK;
 }
 
 /* ---- what all rebuilding commands begin with ---- */
 
 enum qs_status maintenance_read(int fd, struct qs_history **ret_history, struct qs_error *err)
 {
-    struct history_pages pages = {0};
+    AUTO(history_pages_release) struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
+    AUTO(history_release) struct qs_history *history = NULL;
     enum qs_status status =
         verified_read(fd,
                       &(struct verified_read){SLOT_NEWER, SNAPSHOT_WRITER | SNAPSHOT_HISTORY, 0, history_visit, &pages},
                       &snapshot, err);
-    if (!status)
-        status = history_make(&snapshot, &pages, ret_history, err);
-    if (!status) {
-        status = qs_history_check(*ret_history, err);
-        if (status) {
-            qs_history_close(*ret_history);
-            *ret_history = NULL;
-        }
-    }
-    history_pages_release(&pages);
-    return status;
+    if (status)
+        return status;
+    status = history_make(&snapshot, &pages, &history, err);
+    if (status)
+        return status;
+    status = qs_history_check(history, err);
+    if (status)
+        return status;
+    *ret_history = STEAL(history);
+    return QS_OK;
 }
 
 enum qs_status maintenance_begin(struct qs_store *store, unsigned wait_ms, struct writer *writer,
@@ -88,19 +91,18 @@ enum qs_status maintenance_begin(struct qs_store *store, unsigned wait_ms, struc
 
 enum qs_status qs_store_compact(struct qs_store *store, unsigned wait_ms, struct qs_error *err)
 {
-    struct writer writer = WRITER_NONE;
-    struct qs_history *history = NULL;
+    AUTO(writer_close) struct writer writer = WRITER_NONE;
+    AUTO(history_release) struct qs_history *history = NULL;
+    if (!store)
+        return error_misuse(err, __func__);
     enum qs_status status = maintenance_begin(store, wait_ms, &writer, &history, err);
-    if (!status) {
-        struct build build = {.record = history->snapshot->record,
-                              .areas = history->snapshot->areas,
-                              .history = history,
-                              .history_count = qs_history_count(history)};
-        status = build_replace(&store->dir, &writer, &build, NULL, err);
-    }
-    qs_history_close(history);
-    writer_close(&writer);
-    return status;
+    if (status)
+        return status;
+    struct build build = {.record = history->snapshot->record,
+                          .areas = history->snapshot->areas,
+                          .history = history,
+                          .history_count = qs_history_count(history)};
+    return build_replace(&store->dir, &writer, &build, NULL, err);
 }
 
 /* ---- backup ---- */
@@ -168,9 +170,9 @@ static enum qs_status write_backup(int dir_fd, const char *name, bool replace, c
     return status;
 }
 
-enum qs_status qs_store_backup(struct qs_store *store, const char *file, bool replace, struct qs_error *err)
+static enum qs_status backup(struct qs_store *store, const char *file, bool replace, struct qs_error *err)
 {
-    struct qs_history *history = NULL;
+    AUTO(history_release) struct qs_history *history = NULL;
     const char *slash = strrchr(file, '/');
     const char *name = slash ? slash + 1 : file;
     AUTO_FREE char *dir = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
@@ -179,25 +181,26 @@ enum qs_status qs_store_backup(struct qs_store *store, const char *file, bool re
     if (!name[0])
         return error_set(err, QS_USAGE, "%s names a directory", file);
     AUTO_FD int dir_fd = os_open_at(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, 0);
-    enum qs_status status = QS_OK;
     if (dir_fd < 0)
-        status =
-            error_sys(err, errno == ENOENT ? QS_NOT_FOUND : QS_IO, errno, "the backup's directory cannot be opened");
-    if (status) {
-        error_add_file(err, file);
-        return status;
-    }
-    status = qs_history_open(store, &history, err);
+        return error_sys(err, errno == ENOENT ? QS_NOT_FOUND : QS_IO, errno, "the backup's directory cannot be opened");
+    enum qs_status status = qs_history_open(store, &history, err);
     if (status)
         return status;
     status = qs_history_check(history, err);
-    if (status)
+    if (status) {
         error_add_file(err, store->dir.path);
-    else
-        status = write_backup(dir_fd, name, replace, history, err);
+        return status;
+    }
+    return write_backup(dir_fd, name, replace, history, err);
+}
+
+enum qs_status qs_store_backup(struct qs_store *store, const char *file, bool replace, struct qs_error *err)
+{
+    if (!store || !file)
+        return error_misuse(err, __func__);
+    enum qs_status status = backup(store, file, replace, err);
     if (status)
         error_add_file(err, file);
-    qs_history_close(history);
     return status;
 }
 

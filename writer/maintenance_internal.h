@@ -9,7 +9,7 @@
 /* Reads and verifies all of an open store file that nobody writes now. Errors: as qs_history_check. */
 enum qs_status maintenance_read(int fd, struct qs_history **ret_history, struct qs_error *err) QS_MUST_USE;
 
-/* Takes the lock and reads all of the store. The caller drops hold, whatever the result. */
+/* Takes the lock and reads all of the store. The caller closes writer, whatever the result. */
 enum qs_status maintenance_begin(struct qs_store *store, unsigned wait_ms, struct writer *writer,
                                  struct qs_history **ret_history, struct qs_error *err) QS_MUST_USE;
 

@@ -2,6 +2,7 @@
 /* purge: a key's values out of settings and history, and the file rebuilt so that no free page keeps a copy. */
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "qsettings/maintenance.h"
 #include "text/key_path.h"
 #include "writer/build.h"
@@ -28,28 +29,33 @@ static void purge_release(struct purge *p)
     free(p->records);
     free(p->kept.items);
     free(p->gone);
+    qs_history_close(p->history);
 }
 
 static enum qs_status rewrite_record(struct purge *p, size_t index, struct qs_error *err)
 {
-    struct buf bytes = {0};
-    enum qs_status status = history_load(p->history, index, err);
+    AUTO(buf_release) struct buf bytes = {0};
     struct history_record *record = &p->history->current;
-    for (size_t i = 0; !status && i < record->facts.change_count; i++) {
+    enum qs_status status = history_load(p->history, index, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < record->facts.change_count; i++) {
         struct history_change change = history_record_change(record, i);
         if (change.area != QS_AREA_SETTINGS || !key_covers(p->key.bytes, p->key.len, change.key.data, change.key.len))
             continue;
         p->found = true;
         status = history_record_purge(record, i, err);
+        if (status)
+            return status;
     }
-    if (!status)
-        status = history_record_encode(record, &bytes, err);
-    if (!status)
-        status = history_cut(record->facts.generation, &bytes, &p->records[p->record_count], err);
-    if (!status)
-        p->record_count++;
-    buf_release(&bytes);
-    return status;
+    status = history_record_encode(record, &bytes, err);
+    if (status)
+        return status;
+    status = history_cut(record->facts.generation, &bytes, &p->records[p->record_count], err);
+    if (status)
+        return status;
+    p->record_count++;
+    return QS_OK;
 }
 
 static enum qs_status split_settings(struct purge *p, struct qs_error *err)
@@ -77,57 +83,66 @@ static enum qs_status build_purged(struct qs_store *store, struct writer *writer
 {
     const struct qs_snapshot *base = p->history->snapshot;
     const struct entry_list areas[AREA_COUNT] = {p->kept, base->areas[AREA_LOCKS], base->areas[AREA_TARGETS]};
-    struct history_chunks newest = {0};
-    struct history_identity identity;
-    history_identity_now(NULL, &identity);
     struct build build = {.record = base->record,
                           .areas = areas,
                           .rewritten = p->records,
-                          .rewritten_count = p->record_count,
-                          .newest = &newest};
+                          .rewritten_count = p->record_count};
+    struct history_entry entry = {.action = HISTORY_PURGE,
+                                  .previous = base->record.newest_history,
+                                  .message = message,
+                                  .changes = p->gone,
+                                  .change_count = p->gone_count};
     build.record.generation++;
-    build.record.time_s = identity.time_s;
-    build.record.time_ns = identity.time_ns;
-    content_digest(areas, build.record.content);
-    enum qs_status status = history_build(&build.record, base->record.newest_history, HISTORY_PURGE, &identity, message,
-                                          p->gone, p->gone_count, &newest, err);
-    if (!status)
-        status = build_replace(&store->dir, writer, &build, NULL, err);
-    if (!status && ret_info) {
-        *ret_info = history_commit_info(&build.record, p->gone_count);
-        ret_info->changed = true; /* the history, if not the settings */
+    enum qs_status status = build_next(&store->dir, writer, &build, &entry, NULL, err);
+    if (status)
+        return status;
+    struct qs_commit_info info = history_commit_info(&build.record, p->gone_count);
+    info.changed = true; /* the history, if not the settings */
+    sized_give(ret_info, &info, sizeof info);
+    return QS_OK;
+}
+
+static enum qs_status rewrite_all(struct purge *p, struct qs_error *err)
+{
+    size_t count = qs_history_count(p->history);
+    p->records = calloc(count + 1, sizeof *p->records);
+    if (!p->records)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        enum qs_status status = rewrite_record(p, i, err);
+        if (status)
+            return status;
     }
-    history_chunks_release(&newest);
-    return status;
+    return QS_OK;
 }
 
 enum qs_status qs_store_purge(struct qs_store *store, const char *key, const char *message, unsigned wait_ms,
                               struct qs_commit_info *ret_info, struct qs_error *err)
 {
-    struct writer writer = WRITER_NONE;
-    struct purge p = {0};
-    enum qs_status status = qs_key_parse(key, &p.key, err);
-    if (!status)
-        status = maintenance_begin(store, wait_ms, &writer, &p.history, err);
-    if (!status) {
-        p.records = calloc(qs_history_count(p.history) + 1, sizeof *p.records);
-        if (!p.records)
-            status = error_memory(err);
-    }
-    for (size_t i = 0; !status && i < qs_history_count(p.history); i++)
-        status = rewrite_record(&p, i, err);
-    if (!status)
-        status = split_settings(&p, err);
-    if (!status && !p.found) {
-        status = error_set(err, QS_NOT_FOUND, "neither the settings nor the history know this key");
+    AUTO(writer_close) struct writer writer = WRITER_NONE;
+    AUTO(purge_release) struct purge p = {0};
+    if (!store || !key)
+        return error_misuse(err, __func__);
+    enum qs_status status = history_check_info(ret_info, __func__, err);
+    if (status)
+        return status;
+    status = qs_key_parse(key, &p.key, err);
+    if (status)
+        return status;
+    status = maintenance_begin(store, wait_ms, &writer, &p.history, err);
+    if (status)
+        return status;
+    status = rewrite_all(&p, err);
+    if (status)
+        return status;
+    status = split_settings(&p, err);
+    if (status)
+        return status;
+    if (!p.found) {
+        error_set(err, QS_NOT_FOUND, "neither the settings nor the history contain this key");
         error_add_path(err, key);
+        return QS_NOT_FOUND;
     }
-    if (!status)
-        status = txn_check_fleet(&store->dir, p.history->snapshot, p.gone, p.gone_count, false, err);
-    if (!status)
-        status = build_purged(store, &writer, &p, message, ret_info, err);
-    purge_release(&p);
-    qs_history_close(p.history);
-    writer_close(&writer);
-    return status;
+    status = txn_check_fleet(&store->dir, p.history->snapshot, p.gone, p.gone_count, false, err);
+    return status ? status : build_purged(store, &writer, &p, message, ret_info, err);
 }

@@ -21,6 +21,11 @@ struct candidate {
     uint8_t last_digest[QS_DIGEST_BYTES];
 };
 
+static void candidate_release(struct candidate *c)
+{
+    qs_history_close(c->history);
+}
+
 /* Reads as much of the history as the tree still leads to. */
 static void salvage_history(int fd, struct qs_snapshot *snapshot, struct candidate *c)
 {
@@ -83,6 +88,23 @@ static void find_candidate(int fd, enum qs_scope scope, struct candidate *c, uin
         qs_snapshot_unref(best);
 }
 
+/* The report, and what it points to. */
+struct report {
+    struct qs_repair_report shown; /* the first field: what callers see of it */
+    char kept_aside[256];
+    struct qs_error damage;
+};
+
+void qs_repair_report_free(struct qs_repair_report *report)
+{
+    cleanup_free(&report);
+}
+
+static void report_release(struct report **report)
+{
+    cleanup_free(report);
+}
+
 static void name_aside(char *name, size_t size)
 {
     int64_t seconds = 0;
@@ -97,86 +119,85 @@ static void name_aside(char *name, size_t size)
 }
 
 static enum qs_status build_repaired(struct qs_store *store, struct writer *writer, const struct candidate *c,
-                                     struct qs_repair_report *report, struct qs_error *err)
+                                     struct report *report, struct qs_error *err)
 {
-    struct history_chunks newest = {0};
-    struct history_identity identity;
     char message[80];
     const struct qs_snapshot *content = c->history->snapshot;
-    history_identity_now(NULL, &identity);
     (void)snprintf(message, sizeof message, "repaired: back to generation %llu",
                    (unsigned long long)content->record.generation);
     struct build build = {.record = content->record,
                           .areas = content->areas,
                           .history = c->history,
-                          .history_count = c->records,
-                          .newest = &newest};
-    build.record.generation = report->newest_known + 1;
-    build.record.time_s = identity.time_s;
-    build.record.time_ns = identity.time_ns;
+                          .history_count = c->records};
+    struct history_entry entry = {.action = HISTORY_REPAIR, .previous = c->last_digest, .message = message};
+    build.record.generation = report->shown.newest_known + 1;
     name_aside(report->kept_aside, sizeof report->kept_aside);
-    enum qs_status status =
-        history_build(&build.record, c->last_digest, HISTORY_REPAIR, &identity, message, NULL, 0, &newest, err);
-    if (!status)
-        status = build_replace(&store->dir, writer, &build, report->kept_aside, err);
-    if (!status)
-        report->new_generation = build.record.generation;
-    history_chunks_release(&newest);
-    return status;
+    enum qs_status status = build_next(&store->dir, writer, &build, &entry, report->kept_aside, err);
+    if (status)
+        return status;
+    report->shown.new_generation = build.record.generation;
+    report->shown.kept_aside = report->kept_aside;
+    return QS_OK;
 }
 
-static enum qs_status repair_damaged(struct qs_store *store, struct writer *writer, bool apply,
-                                     struct qs_repair_report *report, struct qs_error *err)
+static enum qs_status repair_damaged(struct qs_store *store, struct writer *writer, bool apply, struct report *report,
+                                     struct qs_error *err)
 {
-    struct candidate c = {0};
-    enum qs_status status = QS_OK;
+    AUTO(candidate_release) struct candidate c = {0};
     if (writer->data_fd >= 0)
-        find_candidate(writer->data_fd, store->dir.scope, &c, &report->newest_known);
+        find_candidate(writer->data_fd, store->dir.scope, &c, &report->shown.newest_known);
     if (!c.history) {
-        status = error_set(err, QS_DAMAGED, "no generation of the store verifies (%s)", report->damage.message);
+        error_set(err, QS_DAMAGED, "no generation of the store verifies (%s)", report->damage.message);
         error_add_advice(err, "restore a backup with: qsettings --%s restore FILE", qs_scope_name(store->dir.scope));
+        return QS_DAMAGED;
+    }
+    uint64_t expected = c.history->snapshot->record.history_count;
+    report->shown.damage = &report->damage;
+    report->shown.generation = c.history->snapshot->record.generation;
+    report->shown.records = c.records;
+    report->shown.lost_records = expected > c.records ? expected - c.records : 0;
+    return apply ? build_repaired(store, writer, &c, report, err) : QS_OK;
+}
+
+static enum qs_status repair(struct qs_store *store, struct writer *writer, bool apply, struct report *report,
+                             struct qs_error *err)
+{
+    AUTO(history_release) struct qs_history *history = NULL;
+    struct stat st;
+    enum qs_status status =
+        store_dir_open_data(&store->dir, writer->dir_fd, true, &writer->data_fd, &st, &report->damage);
+    if (!status)
+        status = maintenance_read(writer->data_fd, &history, &report->damage);
+    if (status == QS_DAMAGED)
+        return repair_damaged(store, writer, apply, report, err);
+    if (status) {
+        if (err)
+            *err = report->damage;
         return status;
     }
-    report->generation = c.history->snapshot->record.generation;
-    report->records = c.records;
-    uint64_t expected = c.history->snapshot->record.history_count;
-    report->lost_records = expected > c.records ? expected - c.records : 0;
-    if (apply)
-        status = build_repaired(store, writer, &c, report, err);
-    qs_history_close(c.history);
-    return status;
+    report->shown.healthy = true;
+    report->shown.generation = history->snapshot->record.generation;
+    report->shown.newest_known = report->shown.generation;
+    report->shown.records = qs_history_count(history);
+    return QS_OK;
 }
 
 enum qs_status qs_store_repair(struct qs_store *store, bool apply, unsigned wait_ms,
-                               struct qs_repair_report *ret_report, struct qs_error *err)
+                               struct qs_repair_report **ret_report, struct qs_error *err)
 {
-    struct writer writer = WRITER_NONE;
-    struct stat st;
-    struct qs_history *history = NULL;
-    struct qs_repair_report report = {0};
-    struct qs_error fault = {0};
+    AUTO(writer_close) struct writer writer = WRITER_NONE;
+    if (!store || !ret_report)
+        return error_misuse(err, __func__);
+    AUTO(report_release) struct report *report = calloc(1, sizeof *report);
+    if (!report)
+        return error_memory(err);
     enum qs_status status = writer_open(&store->dir, wait_ms, &writer, err);
-    if (!status) {
-        status = store_dir_open_data(&store->dir, writer.dir_fd, true, &writer.data_fd, &st, &fault);
-        if (!status)
-            status = maintenance_read(writer.data_fd, &history, &fault);
-        if (status == QS_DAMAGED) {
-            report.damage = fault;
-            status = repair_damaged(store, &writer, apply, &report, err);
-        } else if (status && err) {
-            *err = fault;
-        } else if (!status) {
-            report.healthy = true;
-            report.generation = history->snapshot->record.generation;
-            report.newest_known = report.generation;
-            report.records = qs_history_count(history);
-        }
-    }
-    if (status)
-        error_add_file(err, store->dir.path);
     if (!status)
-        *ret_report = report;
-    qs_history_close(history);
-    writer_close(&writer);
-    return status;
+        status = repair(store, &writer, apply, report, err);
+    if (status) {
+        error_add_file(err, store->dir.path);
+        return status;
+    }
+    *ret_report = &STEAL(report)->shown;
+    return QS_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/os.h"
+#include "base/sized.h"
 #include "qsettings/maintenance.h"
 #include "text/key_path.h"
 #include "writer/build.h"
@@ -76,7 +77,7 @@ struct restore {
     uint64_t known; /* the highest generation that anything names */
 };
 
-/* The history that goes on: the present one where it is the same store's and holds all that the backup's does. */
+/* The history that goes on: the present one if it is the same store's and has all that the backup's has. */
 static const struct qs_history *history_to_keep(const struct restore *r)
 {
     if (!r->present ||
@@ -92,7 +93,10 @@ static enum qs_status settings_to_restore(const struct restore *r, struct entry_
     static const struct qs_key fleet = {.len = 5, .bytes = "fleet"};
     const struct entry_list *from = &r->backup->snapshot->areas[AREA_SETTINGS];
     const struct entry_list *kept = r->present ? &r->present->snapshot->areas[AREA_SETTINGS] : from;
-    size_t first = 0, end = 0, kept_first = 0, kept_end = 0;
+    size_t first = 0;
+    size_t end = 0;
+    size_t kept_first = 0;
+    size_t kept_end = 0;
     snapshot_range(from, &fleet, &first, &end);
     snapshot_range(kept, &fleet, &kept_first, &kept_end);
     struct entry_list list = {calloc(from->count + kept_end - kept_first + 1, sizeof *list.items), 0};
@@ -112,46 +116,40 @@ static enum qs_status build_restored(struct qs_store *store, struct writer *writ
                                      struct qs_commit_info *ret_info, struct qs_error *err)
 {
     const struct qs_history *keep = history_to_keep(r);
+    const struct qs_snapshot *content = r->backup->snapshot;
+    const struct qs_snapshot *present = r->present ? r->present->snapshot : NULL;
+    AUTO(entry_list_release) struct entry_list settings = {0};
     AUTO_FREE struct qs_change *changes = NULL;
-    size_t change_count = 0;
     char message[80];
-    struct history_identity identity;
-    struct history_chunks newest = {0};
-    struct entry_list areas[AREA_COUNT] = {{NULL, 0},
-                                           r->backup->snapshot->areas[AREA_LOCKS],
-                                           r->backup->snapshot->areas[AREA_TARGETS]};
-    enum qs_status status = settings_to_restore(r, &areas[AREA_SETTINGS], err);
-    AUTO_FREE struct leaf *settings = areas[AREA_SETTINGS].items;
+    enum qs_status status = settings_to_restore(r, &settings, err);
+    if (status)
+        return status;
+    struct entry_list areas[AREA_COUNT] = {settings, content->areas[AREA_LOCKS], content->areas[AREA_TARGETS]};
     struct build build = {.areas = areas,
                           .history = keep,
                           .history_count = qs_history_count(keep),
-                          .newest = &newest,
                           .record = keep->snapshot->record};
-    if (!status)
-        status = diff_contents(keep->snapshot, areas, r->backup->snapshot->record.flags, &changes, &change_count, err);
-    if (!status)
-        status =
-            txn_check_fleet(&store->dir, r->present ? r->present->snapshot : NULL, changes, change_count, true, err);
-    history_identity_now(NULL, &identity);
+    struct history_entry entry = {.action = HISTORY_RESTORE,
+                                  .previous = keep->snapshot->record.newest_history,
+                                  .message = message};
+    build.record.flags = content->record.flags;
+    status = diff_contents(keep->snapshot, areas, build.record.flags, &changes, &entry.change_count, err);
+    if (status)
+        return status;
+    entry.changes = changes;
+    status = txn_check_fleet(&store->dir, present, changes, entry.change_count, true, err);
+    if (status)
+        return status;
     (void)snprintf(message, sizeof message, "restored from a backup of generation %llu",
-                   (unsigned long long)r->backup->snapshot->record.generation);
+                   (unsigned long long)content->record.generation);
     build.record.generation = r->known + 1;
-    build.record.time_s = identity.time_s;
-    build.record.time_ns = identity.time_ns;
-    build.record.flags = r->backup->snapshot->record.flags;
-    if (!status) {
-        content_digest(build.areas, build.record.content);
-        status = history_build(&build.record, keep->snapshot->record.newest_history, HISTORY_RESTORE, &identity,
-                               message, changes, change_count, &newest, err);
-    }
-    if (!status)
-        status = build_replace(&store->dir, writer, &build, NULL, err);
-    if (!status && ret_info) {
-        *ret_info = history_commit_info(&build.record, change_count);
-        ret_info->changed = true; /* a new generation even if the content is the same */
-    }
-    history_chunks_release(&newest);
-    return status;
+    status = build_next(&store->dir, writer, &build, &entry, NULL, err);
+    if (status)
+        return status;
+    struct qs_commit_info info = history_commit_info(&build.record, entry.change_count);
+    info.changed = true; /* a new generation even if the content is the same */
+    sized_give(ret_info, &info, sizeof info);
+    return QS_OK;
 }
 
 static enum qs_status read_present(struct qs_store *store, struct writer *writer, struct restore *r,
@@ -162,32 +160,42 @@ static enum qs_status read_present(struct qs_store *store, struct writer *writer
     enum qs_status status = store_dir_open_data(&store->dir, writer->dir_fd, true, &writer->data_fd, &st, &damage);
     if (!status)
         status = maintenance_read(writer->data_fd, &r->present, &damage);
-    if (!status)
+    if (!status) {
         r->known = r->present->snapshot->record.generation;
-    if (status && status != QS_DAMAGED && err)
-        *err = damage;
-    if (status != QS_DAMAGED)
+        return QS_OK;
+    }
+    if (status != QS_DAMAGED) {
+        if (err)
+            *err = damage;
         return status;
+    }
     if (writer->data_fd >= 0)
         r->known = highest_generation(writer->data_fd, store->dir.scope) + 1; /* its record may be what was damaged */
     return QS_OK;
 }
 
-static enum qs_status read_backup(const char *file, struct restore *r, struct qs_error *err)
+static enum qs_status open_backup(const char *file, enum qs_scope scope, struct restore *r, struct qs_error *err)
 {
-    AUTO_FD int fd = os_open_at(AT_FDCWD, file, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, 0);
     struct stat st;
-    enum qs_status status = QS_OK;
+    AUTO_FD int fd = os_open_at(AT_FDCWD, file, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, 0);
     if (fd < 0)
-        status = error_sys(err, errno == ENOENT ? QS_NOT_FOUND : QS_IO, errno, "the backup cannot be opened");
-    else if (qs_os->fstat(fd, &st))
-        status = error_sys(err, QS_IO, errno, "the backup cannot be examined");
-    else if (!S_ISREG(st.st_mode))
-        status = error_set(err, QS_INVALID, "the backup is no regular file");
-    if (!status)
-        status = history_open_file(fd, file, &r->backup, err);
-    if (!status)
-        status = qs_history_check(r->backup, err);
+        return error_sys(err, errno == ENOENT ? QS_NOT_FOUND : QS_IO, errno, "the backup cannot be opened");
+    if (qs_os->fstat(fd, &st))
+        return error_sys(err, QS_IO, errno, "the backup cannot be examined");
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, QS_INVALID, "the backup is not a regular file");
+    enum qs_status status = history_open_file(fd, file, &r->backup, err);
+    if (status)
+        return status;
+    if (r->backup->snapshot->record.scope != scope)
+        return error_set(err, QS_INVALID, "the backup is of scope %s, not %s",
+                         qs_scope_name(r->backup->snapshot->record.scope), qs_scope_name(scope));
+    return qs_history_check(r->backup, err);
+}
+
+static enum qs_status read_backup(const char *file, enum qs_scope scope, struct restore *r, struct qs_error *err)
+{
+    enum qs_status status = open_backup(file, scope, r, err);
     if (status) {
         error_add_file(err, file);
         if (err && status == QS_DAMAGED) /* repair and fsck are for stores */
@@ -197,29 +205,41 @@ static enum qs_status read_backup(const char *file, struct restore *r, struct qs
     return status;
 }
 
+static void restore_release(struct restore *r)
+{
+    qs_history_close(r->present);
+    qs_history_close(r->backup);
+}
+
+static enum qs_status restore(struct qs_store *store, unsigned wait_ms, struct restore *r,
+                              struct qs_commit_info *ret_info, struct qs_error *err)
+{
+    AUTO(writer_close) struct writer writer = WRITER_NONE;
+    enum qs_status status = writer_open(&store->dir, wait_ms, &writer, err);
+    if (status)
+        return status;
+    status = read_present(store, &writer, r, err);
+    if (status)
+        return status;
+    if (r->backup->snapshot->record.generation > r->known)
+        r->known = r->backup->snapshot->record.generation;
+    return build_restored(store, &writer, r, ret_info, err);
+}
+
 enum qs_status qs_store_restore(struct qs_store *store, const char *file, unsigned wait_ms,
                                 struct qs_commit_info *ret_info, struct qs_error *err)
 {
-    struct writer writer = WRITER_NONE;
-    struct restore r = {0};
-    enum qs_status status = read_backup(file, &r, err);
-    if (!status && r.backup->snapshot->record.scope != store->dir.scope) {
-        status = error_set(err, QS_INVALID, "the backup is of scope %s, not %s",
-                           qs_scope_name(r.backup->snapshot->record.scope), qs_scope_name(store->dir.scope));
-        error_add_file(err, file);
-    }
-    if (!status)
-        status = writer_open(&store->dir, wait_ms, &writer, err);
-    if (!status)
-        status = read_present(store, &writer, &r, err);
-    if (!status && r.backup->snapshot->record.generation > r.known)
-        r.known = r.backup->snapshot->record.generation;
-    if (!status)
-        status = build_restored(store, &writer, &r, ret_info, err);
+    AUTO(restore_release) struct restore r = {0};
+    if (!store || !file)
+        return error_misuse(err, __func__);
+    enum qs_status status = history_check_info(ret_info, __func__, err);
+    if (status)
+        return status;
+    status = read_backup(file, store->dir.scope, &r, err);
+    if (status)
+        return status;
+    status = restore(store, wait_ms, &r, ret_info, err);
     if (status)
         error_add_file(err, store->dir.path);
-    qs_history_close(r.present);
-    qs_history_close(r.backup);
-    writer_close(&writer);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transactions: begin, the changes, abort. Commit is in commit.c. */
+/* Transactions: begin, the changes, abort; commit.c has the commit. */
 #include "writer/txn_internal.h"
 
 #include "base/cleanup.h"
@@ -7,17 +7,23 @@
 #include "schema/schema.h"
 #include "store/env.h"
 #include "store/fleet_guard.h"
-
-#include "qsettings/history.h"
 #include "store/history_read.h"
+
 #include <errno.h>
 #include <string.h>
 
 #define EMPTY_OBJECT "{}"
 
+static void txn_release(struct qs_txn **txn)
+{
+    qs_txn_free(*txn);
+}
+
 enum qs_status qs_txn_begin(struct qs_store *store, unsigned wait_ms, struct qs_txn **ret_txn, struct qs_error *err)
 {
-    struct qs_txn *txn = calloc(1, sizeof *txn);
+    if (!store || !ret_txn)
+        return error_misuse(err, __func__);
+    AUTO(txn_release) struct qs_txn *txn = calloc(1, sizeof *txn);
     if (!txn)
         return error_memory(err);
     txn->writer = WRITER_NONE;
@@ -26,22 +32,18 @@ enum qs_status qs_txn_begin(struct qs_store *store, unsigned wait_ms, struct qs_
     if (!store->env)
         store->env = env_cache_new();
     txn->env = env_cache_ref(store->env);
-    txn->dir = store->dir;
-    txn->dir.path = strdup(store->dir.path);
-    txn->dir.home = store->dir.home ? strdup(store->dir.home) : NULL;
-    enum qs_status status = txn->dir.path ? QS_OK : error_memory(err);
-    if (!status)
-        status = writer_open(&txn->dir, wait_ms, &txn->writer, err);
-    if (!status)
-        status = writer_read(&txn->dir, &txn->writer, &txn->base, err);
-    if (status) {
-        writer_close(&txn->writer);
-        qs_txn_free(txn);
+    enum qs_status status = store_dir_copy(&store->dir, &txn->dir, err);
+    if (status)
         return status;
-    }
-    txn->flags = txn->base->record.flags;
+    status = writer_open(&txn->dir, wait_ms, &txn->writer, err);
+    if (status)
+        return status;
     txn->open = true;
-    *ret_txn = txn;
+    status = writer_read(&txn->dir, &txn->writer, &txn->base, err);
+    if (status)
+        return status;
+    txn->flags = txn->base->record.flags;
+    *ret_txn = STEAL(txn);
     return QS_OK;
 }
 
@@ -50,8 +52,8 @@ void qs_txn_abort(struct qs_txn *txn)
     if (!txn || !txn->open)
         return;
     txn->open = false;
-    writer_close(
-        &txn->writer); /* in a forked child the lock's copy is closed already, and dropping it touches nothing */
+    /* In a forked child the lock's copy is closed already, and closing touches nothing. */
+    writer_close(&txn->writer);
 }
 
 void qs_txn_free(struct qs_txn *txn)
@@ -72,16 +74,28 @@ void qs_txn_free(struct qs_txn *txn)
 
 const struct qs_snapshot *qs_txn_base(const struct qs_txn *txn)
 {
-    return txn->base;
+    return txn ? txn->base : NULL;
 }
 
 enum qs_status txn_check_open(const struct qs_txn *txn, struct qs_error *err)
 {
+    if (!txn)
+        return error_set(err, QS_USAGE, "there is no transaction (NULL)");
     if (txn->owner != getpid())
         return error_set(err, QS_USAGE, "the transaction belongs to the process that forked this one");
     if (!txn->open)
         return error_set(err, QS_USAGE, "the transaction has ended already");
     return QS_OK;
+}
+
+/* The same, and the key. */
+static enum qs_status check_call(const struct qs_txn *txn, const char *key, const char *function,
+                                 struct qs_key *ret_key, struct qs_error *err)
+{
+    enum qs_status status = txn_check_open(txn, err);
+    if (status)
+        return status;
+    return key ? qs_key_parse(key, ret_key, err) : error_misuse(err, function);
 }
 
 /* ---- the content as it would be ---- */
@@ -122,23 +136,23 @@ static struct qs_bytes value_now(const struct qs_txn *txn, enum store_area area,
 enum qs_status qs_txn_get(struct qs_txn *txn, const char *key, char **ret_text, size_t *ret_len, struct qs_error *err)
 {
     struct qs_key parsed = {0};
-    struct entry_list list = {0};
+    AUTO(entry_list_release) struct entry_list list = {0};
     AUTO(value_release) json_t *value = NULL;
-    enum qs_status status = txn_check_open(txn, err);
-    if (!status && key)
-        status = qs_key_parse(key, &parsed, err);
-    if (!status)
-        status = content_range(txn, AREA_SETTINGS, &parsed, &list, err);
-    if (!status && key && list.count == 0) {
-        status = error_set(err, QS_NOT_FOUND, "there is no such setting");
+    enum qs_status status = key ? check_call(txn, key, __func__, &parsed, err) : txn_check_open(txn, err);
+    if (status)
+        return status;
+    if (!ret_text)
+        return error_misuse(err, __func__);
+    status = content_range(txn, AREA_SETTINGS, &parsed, &list, err);
+    if (status)
+        return status;
+    if (key && list.count == 0) {
+        error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(txn->dir.scope));
         error_add_path(err, key);
+        return QS_NOT_FOUND;
     }
-    if (!status)
-        status = unflatten_leaves(list.items, list.count, &parsed, &value, err);
-    if (!status)
-        status = value_encode_text(value, ret_text, ret_len, err);
-    free(list.items);
-    return status;
+    status = unflatten_leaves(list.items, list.count, &parsed, &value, err);
+    return status ? status : value_encode_text(value, ret_text, ret_len, err);
 }
 
 /* ---- changes ---- */
@@ -149,7 +163,6 @@ static enum qs_status remove_subtree(struct qs_txn *txn, enum store_area area, c
 {
     size_t first = 0;
     size_t end = 0;
-    enum qs_status status = QS_OK;
     const struct qs_bytes gone = {NULL, 0};
     struct overlay *overlay = &txn->areas[area];
     const struct entry_list *base = &txn->base->areas[area];
@@ -157,40 +170,42 @@ static enum qs_status remove_subtree(struct qs_txn *txn, enum store_area area, c
     for (size_t i = first; i < end; i++)
         overlay->items[i].value = gone;
     snapshot_range(base, key, &first, &end);
-    for (size_t i = first; i < end && !status; i++)
-        status = overlay_put(overlay, base->items[i].key, gone, err);
-    return status;
+    for (size_t i = first; i < end; i++) {
+        enum qs_status status = overlay_put(overlay, base->items[i].key, gone, err);
+        if (status)
+            return status;
+    }
+    return QS_OK;
 }
 
 /* Removes all of an area but the key fleet, which content that comes as a whole never touches. */
 static enum qs_status remove_all(struct qs_txn *txn, enum store_area area, struct qs_error *err)
 {
-    struct entry_list list = {0};
+    AUTO(entry_list_release) struct entry_list list = {0};
     enum qs_status status = txn_content(txn, area, &list, err);
     for (size_t i = 0; i < list.count && !status; i++)
         if (area != AREA_SETTINGS || !fleet_key_covers(list.items[i].key))
             status = overlay_put(&txn->areas[area], list.items[i].key, (struct qs_bytes){NULL, 0}, err);
-    free(list.items);
     return status;
 }
 
-/* Puts one leaf in place: what is below it goes, and a leaf above it gives way to the object it now is. */
+/* Puts one leaf: what is below it goes, and a leaf above it gives way to the object it now is. */
 static enum qs_status put_leaf(struct qs_txn *txn, struct qs_bytes key, struct qs_bytes value, struct qs_error *err)
 {
     const unsigned char *bytes = key.data;
-    enum qs_status status = QS_OK;
-    for (size_t i = 1; i < key.len && !status; i++) {
+    struct overlay *overlay = &txn->areas[AREA_SETTINGS];
+    for (size_t i = 1; i < key.len; i++) {
         struct qs_bytes above = {bytes, i};
-        if (bytes[i] == '\0' && value_now(txn, AREA_SETTINGS, above).data)
-            status = overlay_put(&txn->areas[AREA_SETTINGS], above, (struct qs_bytes){NULL, 0}, err);
+        if (bytes[i] != '\0' || !value_now(txn, AREA_SETTINGS, above).data)
+            continue;
+        enum qs_status status = overlay_put(overlay, above, (struct qs_bytes){NULL, 0}, err);
+        if (status)
+            return status;
     }
     struct qs_key whole = {.len = key.len};
     memcpy(whole.bytes, bytes, key.len);
-    if (!status)
-        status = remove_subtree(txn, AREA_SETTINGS, &whole, err);
-    if (!status)
-        status = overlay_put(&txn->areas[AREA_SETTINGS], key, value, err);
-    return status;
+    enum qs_status status = remove_subtree(txn, AREA_SETTINGS, &whole, err);
+    return status ? status : overlay_put(overlay, key, value, err);
 }
 
 static bool is_empty_object(struct qs_bytes value)
@@ -201,53 +216,56 @@ static bool is_empty_object(struct qs_bytes value)
 /* Is there an object at key already: anything below it, or the empty one? */
 static bool is_object_now(const struct qs_txn *txn, struct qs_bytes key)
 {
+    AUTO(entry_list_release) struct entry_list list = {0};
     struct qs_key whole = {.len = key.len};
     memcpy(whole.bytes, key.data, key.len);
-    struct entry_list list = {0};
     if (content_range(txn, AREA_SETTINGS, &whole, &list, NULL))
         return false;
-    bool object = list.count > 1 ||
-                  (list.count == 1 && (list.items[0].key.len > key.len || is_empty_object(list.items[0].value)));
-    free(list.items);
-    return object;
+    return list.count > 1 ||
+           (list.count == 1 && (list.items[0].key.len > key.len || is_empty_object(list.items[0].value)));
 }
 
 /* Merges leaves: objects deep, the rest replaced. */
 static enum qs_status merge_leaves(struct qs_txn *txn, const struct leaves *leaves, struct qs_error *err)
 {
-    enum qs_status status = QS_OK;
-    for (size_t i = 0; i < leaves->count && !status; i++) {
+    for (size_t i = 0; i < leaves->count; i++) {
         const struct leaf *leaf = &leaves->items[i];
         if (is_empty_object(leaf->value) && is_object_now(txn, leaf->key))
             continue;
-        status = put_leaf(txn, leaf->key, leaf->value, err);
+        enum qs_status status = put_leaf(txn, leaf->key, leaf->value, err);
+        if (status)
+            return status;
     }
-    return status;
+    return QS_OK;
 }
 
 static enum qs_status put_value(struct qs_txn *txn, const struct qs_key *key, const json_t *value, struct qs_error *err)
 {
-    struct leaves leaves = {0};
+    AUTO(leaves_release) struct leaves leaves = {0};
     enum qs_status status = schema_check_value(key, value, schema_flags_of(txn->dir.scope), err);
-    if (!status)
-        status = flatten_value(value, key, NULL, &leaves, err);
-    if (!status)
-        status = remove_subtree(txn, AREA_SETTINGS, key, err);
-    for (size_t i = 0; i < leaves.count && !status; i++)
+    if (status)
+        return status;
+    status = flatten_value(value, key, NULL, &leaves, err);
+    if (status)
+        return status;
+    status = remove_subtree(txn, AREA_SETTINGS, key, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < leaves.count; i++) {
         status = put_leaf(txn, leaves.items[i].key, leaves.items[i].value, err);
-    leaves_release(&leaves);
-    return status;
+        if (status)
+            return status;
+    }
+    return QS_OK;
 }
 
 enum qs_status qs_txn_set(struct qs_txn *txn, const char *key, const char *json, size_t len, struct qs_error *err)
 {
     struct qs_key parsed;
     AUTO(value_release) json_t *value = NULL;
-    enum qs_status status = txn_check_open(txn, err);
+    enum qs_status status = check_call(txn, key, __func__, &parsed, err);
     if (!status)
-        status = qs_key_parse(key, &parsed, err);
-    if (!status)
-        status = value_decode(json, len, &value, err);
+        status = json ? value_decode(json, len, &value, err) : error_misuse(err, __func__);
     if (!status)
         status = put_value(txn, &parsed, value, err);
     if (status)
@@ -255,20 +273,23 @@ enum qs_status qs_txn_set(struct qs_txn *txn, const char *key, const char *json,
     return status;
 }
 
+static enum qs_status unset(struct qs_txn *txn, const struct qs_key *key, struct qs_error *err)
+{
+    AUTO(entry_list_release) struct entry_list list = {0};
+    enum qs_status status = content_range(txn, AREA_SETTINGS, key, &list, err);
+    if (status)
+        return status;
+    if (list.count == 0)
+        return error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(txn->dir.scope));
+    return remove_subtree(txn, AREA_SETTINGS, key, err);
+}
+
 enum qs_status qs_txn_unset(struct qs_txn *txn, const char *key, struct qs_error *err)
 {
     struct qs_key parsed;
-    struct entry_list list = {0};
-    enum qs_status status = txn_check_open(txn, err);
+    enum qs_status status = check_call(txn, key, __func__, &parsed, err);
     if (!status)
-        status = qs_key_parse(key, &parsed, err);
-    if (!status)
-        status = content_range(txn, AREA_SETTINGS, &parsed, &list, err);
-    if (!status && list.count == 0)
-        status = error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(txn->dir.scope));
-    if (!status)
-        status = remove_subtree(txn, AREA_SETTINGS, &parsed, err);
-    free(list.items);
+        status = unset(txn, &parsed, err);
     if (status)
         error_add_path(err, key);
     return status;
@@ -277,23 +298,28 @@ enum qs_status qs_txn_unset(struct qs_txn *txn, const char *key, struct qs_error
 enum qs_status qs_txn_apply(struct qs_txn *txn, const char *file_name, const char *text, size_t len,
                             enum qs_text_format format, bool replace, struct qs_error *err)
 {
-    struct leaves leaves = {0};
+    AUTO(leaves_release) struct leaves leaves = {0};
     AUTO(doc_release) struct doc *doc = NULL;
     enum doc_format as = format == QS_FORMAT_YAML ? DOC_YAML : DOC_JSON;
-    unsigned flags = schema_flags_of(txn->dir.scope) | (replace ? 0 : SCHEMA_PARTIAL);
     enum qs_status status = txn_check_open(txn, err);
-    if (!status)
-        status = doc_parse(file_name, text, len, format == QS_FORMAT_AUTO ? doc_format_of(file_name) : as, &doc, err);
-    if (!status)
-        status = schema_check_document(doc_root(doc), doc, flags, err);
-    if (!status)
-        status = flatten_value(doc_root(doc), NULL, doc, &leaves, err);
-    if (!status && replace)
-        status = remove_all(txn, AREA_SETTINGS, err);
-    if (!status)
-        status = merge_leaves(txn, &leaves, err);
-    leaves_release(&leaves);
-    return status;
+    if (status)
+        return status;
+    if (!file_name || (!text && len) || format < QS_FORMAT_AUTO || format > QS_FORMAT_YAML)
+        return error_misuse(err, __func__);
+    unsigned flags = schema_flags_of(txn->dir.scope) | (replace ? 0 : SCHEMA_PARTIAL);
+    if (format == QS_FORMAT_AUTO)
+        as = doc_format_of(file_name);
+    status = doc_parse(file_name, text ? text : "", len, as, &doc, err);
+    if (status)
+        return status;
+    status = schema_check_document(doc_root(doc), doc, flags, err);
+    if (status)
+        return status;
+    status = flatten_value(doc_root(doc), NULL, doc, &leaves, err);
+    if (status)
+        return status;
+    status = replace ? remove_all(txn, AREA_SETTINGS, err) : QS_OK;
+    return status ? status : merge_leaves(txn, &leaves, err);
 }
 
 /* ---- whose the scope is ---- */
@@ -301,7 +327,8 @@ enum qs_status qs_txn_apply(struct qs_txn *txn, const char *file_name, const cha
 enum qs_status txn_check_fleet(const struct store_dir *dir, const struct qs_snapshot *base,
                                const struct qs_change *changes, size_t count, bool kept, struct qs_error *err)
 {
-    bool local = !base, broken = false;
+    bool local = !base;
+    bool broken = false;
     struct fleet_mark owner = {0};
     for (size_t i = 0; i < count; i++) {
         if (!kept && changes[i].area == QS_AREA_SETTINGS && fleet_key_covers(changes[i].key))
@@ -315,7 +342,7 @@ enum qs_status txn_check_fleet(const struct store_dir *dir, const struct qs_snap
         status = fleet_glass_broken(dir, &broken, err);
     if (status || !owner.fleet[0] || broken)
         return status;
-    (void)error_set(err, QS_CONFLICT, "the system scope belongs to fleet %s; nothing was changed", owner.fleet);
+    error_set(err, QS_CONFLICT, "the system scope belongs to fleet %s; nothing was changed", owner.fleet);
     error_add_advice(err, "change it in the fleet, or for some hours here: qfleet break-glass --hours 4 -m WHY");
     return QS_CONFLICT;
 }
@@ -323,17 +350,17 @@ enum qs_status txn_check_fleet(const struct store_dir *dir, const struct qs_snap
 enum qs_status txn_become(struct qs_txn *txn, const struct qs_snapshot *content, struct qs_error *err)
 {
     static const enum store_area areas[] = {AREA_SETTINGS, AREA_LOCKS};
-    enum qs_status status = QS_OK;
-    for (size_t a = 0; a < sizeof areas / sizeof areas[0] && !status; a++) {
+    for (size_t a = 0; a < sizeof areas / sizeof areas[0]; a++) {
         const struct entry_list *list = &content->areas[areas[a]];
-        status = remove_all(txn, areas[a], err);
+        enum qs_status status = remove_all(txn, areas[a], err);
         for (size_t i = 0; i < list->count && !status; i++)
             if (areas[a] != AREA_SETTINGS || !fleet_key_covers(list->items[i].key))
                 status = overlay_put(&txn->areas[areas[a]], list->items[i].key, list->items[i].value, err);
+        if (status)
+            return status;
     }
-    if (!status)
-        txn->flags = content->record.flags;
-    return status;
+    txn->flags = content->record.flags;
+    return QS_OK;
 }
 
 /* ---- locks, flags, publish targets ---- */
@@ -343,27 +370,23 @@ static const struct qs_bytes LOCK_VALUE = {"true", 4};
 enum qs_status qs_txn_lock(struct qs_txn *txn, const char *key, struct qs_error *err)
 {
     struct qs_key parsed;
-    enum qs_status status = txn_check_open(txn, err);
-    if (!status)
-        status = qs_key_parse(key, &parsed, err);
-    if (!status)
-        status = overlay_put(&txn->areas[AREA_LOCKS], (struct qs_bytes){parsed.bytes, parsed.len}, LOCK_VALUE, err);
-    return status;
+    enum qs_status status = check_call(txn, key, __func__, &parsed, err);
+    if (status)
+        return status;
+    return overlay_put(&txn->areas[AREA_LOCKS], (struct qs_bytes){parsed.bytes, parsed.len}, LOCK_VALUE, err);
 }
 
 enum qs_status qs_txn_unlock(struct qs_txn *txn, const char *key, struct qs_error *err)
 {
     struct qs_key parsed;
-    enum qs_status status = txn_check_open(txn, err);
-    if (!status)
-        status = qs_key_parse(key, &parsed, err);
+    enum qs_status status = check_call(txn, key, __func__, &parsed, err);
     if (status)
         return status;
     struct qs_bytes bytes = {parsed.bytes, parsed.len};
-    if (!overlay_value(&txn->areas[AREA_LOCKS], &txn->base->areas[AREA_LOCKS], bytes).data) {
-        status = error_set(err, QS_NOT_FOUND, "scope %s holds no lock on this key", qs_scope_name(txn->dir.scope));
+    if (!value_now(txn, AREA_LOCKS, bytes).data) {
+        error_set(err, QS_NOT_FOUND, "scope %s has no lock on this key", qs_scope_name(txn->dir.scope));
         error_add_path(err, key);
-        return status;
+        return QS_NOT_FOUND;
     }
     return overlay_put(&txn->areas[AREA_LOCKS], bytes, (struct qs_bytes){NULL, 0}, err);
 }
@@ -371,43 +394,52 @@ enum qs_status qs_txn_unlock(struct qs_txn *txn, const char *key, struct qs_erro
 enum qs_status qs_txn_require_policy(struct qs_txn *txn, bool required, struct qs_error *err)
 {
     enum qs_status status = txn_check_open(txn, err);
-    if (!status)
-        txn->flags = required ? txn->flags | META_RECORD_REQUIRE_POLICY : txn->flags & ~META_RECORD_REQUIRE_POLICY;
-    return status;
+    if (status)
+        return status;
+    txn->flags = required ? txn->flags | META_RECORD_REQUIRE_POLICY : txn->flags & ~META_RECORD_REQUIRE_POLICY;
+    return QS_OK;
 }
 
 enum qs_status txn_put_target(struct qs_txn *txn, struct qs_bytes key, struct qs_bytes value, struct qs_error *err)
 {
     enum qs_status status = txn_check_open(txn, err);
-    if (!status && (key.len == 0 || key.len > QS_KEY_MAX_BYTES))
-        status = error_set(err, QS_INVALID, "a target's name has 1 to %u bytes", QS_KEY_MAX_BYTES);
-    return status ? status : overlay_put(&txn->areas[AREA_TARGETS], key, value, err);
+    if (status)
+        return status;
+    if (key.len == 0 || key.len > QS_KEY_MAX_BYTES)
+        return error_set(err, QS_INVALID, "a target's name must have 1 to %u bytes", QS_KEY_MAX_BYTES);
+    return overlay_put(&txn->areas[AREA_TARGETS], key, value, err);
 }
 
 /* ---- an older generation ---- */
 
-enum qs_status qs_txn_rollback(struct qs_txn *txn, uint64_t generation, struct qs_error *err)
+static enum qs_status roll_back(struct qs_txn *txn, uint64_t generation, struct qs_error *err)
 {
-    struct history_pages pages = {0};
-    struct qs_history *history = NULL;
+    AUTO(history_pages_release) struct history_pages pages = {0};
+    AUTO(history_release) struct qs_history *history = NULL;
     AUTO(snapshot_release) struct qs_snapshot *present = NULL;
     AUTO(snapshot_release) struct qs_snapshot *content = NULL;
-    enum qs_status status = txn_check_open(txn, err);
-    if (!status)
-        status = verified_read(txn->writer.data_fd,
-                               &(struct verified_read){SLOT_NEWER, SNAPSHOT_HISTORY, 0, history_visit, &pages},
-                               &present, err);
-    if (!status)
-        status = history_make(&present, &pages, &history, err);
-    if (!status)
-        status = qs_history_at(history, generation, &content, err);
-    if (!status)
-        status = txn_become(txn, content, err);
-    if (!status)
-        txn->action = HISTORY_ROLLBACK;
+    enum qs_status status =
+        verified_read(txn->writer.data_fd,
+                      &(struct verified_read){SLOT_NEWER, SNAPSHOT_HISTORY, 0, history_visit, &pages}, &present, err);
     if (status)
+        return status;
+    status = history_make(&present, &pages, &history, err);
+    if (status)
+        return status;
+    status = qs_history_at(history, generation, &content, err);
+    return status ? status : txn_become(txn, content, err);
+}
+
+enum qs_status qs_txn_rollback(struct qs_txn *txn, uint64_t generation, struct qs_error *err)
+{
+    enum qs_status status = txn_check_open(txn, err);
+    if (status)
+        return status;
+    status = roll_back(txn, generation, err);
+    if (status) {
         error_add_file(err, txn->dir.path);
-    qs_history_close(history);
-    history_pages_release(&pages);
-    return status;
+        return status;
+    }
+    txn->action = HISTORY_ROLLBACK;
+    return QS_OK;
 }

@@ -159,7 +159,7 @@ static bool is_blank(const char *text)
 static void report_unchanged(struct cli *cli, const struct editing *editing)
 {
     AUTO_SNAPSHOT struct qs_snapshot *snapshot = NULL;
-    struct qs_commit_info info = {.generation = editing->base};
+    struct qs_commit_info info = {.size = sizeof info, .generation = editing->base};
     if (!qs_snapshot_take(editing->store, &snapshot, NULL)) {
         info.generation = qs_snapshot_generation(snapshot);
         memcpy(info.digest, qs_snapshot_digest(snapshot), sizeof info.digest);

@@ -52,7 +52,8 @@ static void explain_json(struct cli *cli, const struct qs_key *key, const char *
 {
     json_t *report = json_object(), *layers = json_array();
     for (int id = 0; id < QS_LAYER_COUNT; id++)
-        push(cli, layers, layer_json(cli, key, (enum qs_layer)id, &explanation->layers[id]));
+        push(cli, layers,
+             layer_json(cli, key, (enum qs_layer)id, qs_explanation_layer(explanation, (enum qs_layer)id)));
     put(cli, report, "key", json_words(path));
     put(cli, report, "value", value_or_null(cli, key, explanation->value));
     put(cli, report, "isSet", json_boolean(explanation->value != NULL));
@@ -114,12 +115,13 @@ static void explain_text(struct cli *cli, const struct qs_key *key, const char *
     }
     buf_printf(&cli->out, "\n  because %s\n", explanation->text);
     for (int id = QS_LAYER_COUNT - 1; id >= 0; id--) /* strongest first, as people look for the winner */
-        layer_text(cli, key, (enum qs_layer)id, &explanation->layers[id], id == explanation->winner);
+        layer_text(cli, key, (enum qs_layer)id, qs_explanation_layer(explanation, (enum qs_layer)id),
+                   id == explanation->winner);
 }
 
-static void explanation_release(struct qs_explanation *explanation)
+static void explanation_release(struct qs_explanation **explanation)
 {
-    qs_explanation_release(explanation);
+    qs_explanation_free(*explanation);
 }
 
 static void note_likeness(const struct cli *cli, const struct qs_settings *settings, const char *path)
@@ -132,11 +134,12 @@ static void note_likeness(const struct cli *cli, const struct qs_settings *setti
 
 enum qs_status cmd_explain(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_settings_options options = {.root = cli->line.root,
+    struct qs_settings_options options = {.size = sizeof options,
+                                          .root = cli->line.root,
                                           .wait_ms = cli->read_wait_ms,
                                           .workspace_file = cli->workspace};
     AUTO_SETTINGS struct qs_settings *settings = NULL;
-    AUTO(explanation_release) struct qs_explanation explanation = {0};
+    AUTO(explanation_release) struct qs_explanation *explanation = NULL;
     struct qs_key key;
     char path[QS_KEY_TEXT_BYTES];
     (void)count;
@@ -153,12 +156,12 @@ enum qs_status cmd_explain(struct cli *cli, int count, char **operands, struct q
     for (size_t i = 0; i < qs_settings_warning_count(settings); i++)
         voice_note(&cli->line, NULL, "%s", qs_settings_warning(settings, i));
     qs_key_format(key.bytes, key.len, path, sizeof path);
-    if (!explanation.value)
+    if (!explanation->value)
         note_likeness(cli, settings, path);
     if (cli->line.json)
-        explain_json(cli, &key, path, &explanation);
+        explain_json(cli, &key, path, explanation);
     else
-        explain_text(cli, &key, path, &explanation);
+        explain_text(cli, &key, path, explanation);
     return QS_OK;
 }
 

@@ -78,13 +78,13 @@ static void diff_locks(struct diff *diff, const struct qs_snapshot *a, const str
 /* The generation before the newest; repair and restore leave gaps, so it is looked up. */
 static enum qs_status previous_generation(struct qs_history *history, uint64_t *ret_generation, struct qs_error *err)
 {
-    struct qs_record record;
+    const struct qs_record *record = NULL;
     size_t count = qs_history_count(history);
     if (count < 2)
         return error_set(err, QS_NOT_FOUND, "there is only one generation yet, so nothing to compare it with");
     enum qs_status status = qs_history_record(history, count - 2, &record, err);
     if (!status)
-        *ret_generation = record.generation;
+        *ret_generation = record->generation;
     return status;
 }
 
@@ -149,7 +149,7 @@ enum qs_status cmd_rollback(struct cli *cli, int count, char **operands, struct 
 enum qs_status cmd_purge(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
-    struct qs_commit_info info = {0};
+    struct qs_commit_info info = {.size = sizeof info};
     (void)count;
     AUTO(progress_drop) struct progress *progress = progress_begin("purge");
     enum qs_status status = cli_open_one(cli, &store, err);

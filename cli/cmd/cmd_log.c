@@ -80,11 +80,11 @@ static enum qs_status log_of(struct cli *cli, enum qs_scope scope, const struct 
     if (status)
         return status;
     for (size_t i = qs_history_count(history); !status && i > 0 && taken < query->limit; i--) {
-        struct qs_record record;
+        const struct qs_record *record = NULL;
         status = qs_history_record(history, i - 1, &record, err);
-        if (status || (query->key && !record_concerns(history, &record, query->key)))
+        if (status || (query->key && !record_concerns(history, record, query->key)))
             continue;
-        status = take_record(cli, scope, history, &record, query->key, entries, err);
+        status = take_record(cli, scope, history, record, query->key, entries, err);
         taken++;
     }
     return status;
@@ -171,7 +171,7 @@ enum qs_status cmd_show(struct cli *cli, int count, char **operands, struct qs_e
 {
     AUTO_STORE struct qs_store *store = NULL;
     AUTO_HISTORY struct qs_history *history = NULL;
-    struct qs_record record;
+    const struct qs_record *record = NULL;
     uint64_t generation = 0;
     (void)count;
     enum qs_status status = command_line_number("a generation", operands[0], &generation, err);
@@ -184,8 +184,8 @@ enum qs_status cmd_show(struct cli *cli, int count, char **operands, struct qs_e
     if (status)
         return status;
     if (cli->line.json)
-        out_json(cli, record_json(cli, qs_store_scope(store), history, &record, NULL));
+        out_json(cli, record_json(cli, qs_store_scope(store), history, record, NULL));
     else
-        record_text_full(cli, qs_store_scope(store), history, &record, &cli->out);
+        record_text_full(cli, qs_store_scope(store), history, record, &cli->out);
     return QS_OK;
 }

@@ -10,7 +10,7 @@
 enum qs_status cmd_fsck(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
-    struct qs_fsck_report found;
+    struct qs_fsck_report found = {.size = sizeof found};
     char digest[DIGEST_TEXT_BYTES];
     (void)count;
     (void)operands;
@@ -54,9 +54,9 @@ static void repair_text(struct cli *cli, const struct qs_store *store, const str
         return;
     }
     buf_printf(&cli->out, "%s: damaged: ", name);
-    if (found->damage.page >= 0)
-        buf_printf(&cli->out, "page %lld: ", (long long)found->damage.page);
-    buf_printf(&cli->out, "%s\n  newest generation that verifies: %llu", found->damage.message,
+    if (found->damage->page >= 0)
+        buf_printf(&cli->out, "page %lld: ", (long long)found->damage->page);
+    buf_printf(&cli->out, "%s\n  newest generation that verifies: %llu", found->damage->message,
                (unsigned long long)found->generation);
     if (found->newest_known > found->generation)
         buf_printf(&cli->out, "; lost: those after it, up to %llu", (unsigned long long)found->newest_known);
@@ -82,17 +82,22 @@ static void repair_json(struct cli *cli, const struct qs_store *store, const str
     put(cli, report, "lostRecords", json_integer((json_int_t)found->lost_records));
     put(cli, report, "newGeneration",
         applied && !found->healthy ? json_integer((json_int_t)found->new_generation) : json_null());
-    put(cli, report, "keptAside", found->kept_aside[0] ? json_words(found->kept_aside) : json_null());
-    put(cli, report, "damage", found->healthy ? json_null() : json_words(found->damage.message));
+    put(cli, report, "keptAside", found->kept_aside ? json_words(found->kept_aside) : json_null());
+    put(cli, report, "damage", found->healthy ? json_null() : json_words(found->damage->message));
     put(cli, report, "page",
-        !found->healthy && found->damage.page >= 0 ? json_integer(found->damage.page) : json_null());
+        !found->healthy && found->damage->page >= 0 ? json_integer(found->damage->page) : json_null());
     out_json(cli, report);
+}
+
+static void repair_report_release(struct qs_repair_report **report)
+{
+    qs_repair_report_free(*report);
 }
 
 enum qs_status cmd_repair(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
-    struct qs_repair_report found = {0};
+    AUTO(repair_report_release) struct qs_repair_report *found = NULL;
     bool apply = cli->yes;
     (void)count;
     (void)operands;
@@ -107,12 +112,12 @@ enum qs_status cmd_repair(struct cli *cli, int count, char **operands, struct qs
     if (status)
         return status;
     if (cli->line.json)
-        repair_json(cli, store, &found, apply);
+        repair_json(cli, store, found, apply);
     else
-        repair_text(cli, store, &found, apply);
-    if (!found.healthy && !apply)
+        repair_text(cli, store, found, apply);
+    if (!found->healthy && !apply)
         cli->exit_status = -QS_DAMAGED; /* it still is */
-    if (!found.healthy && apply)
+    if (!found->healthy && apply)
         cli_publish_registered(cli, store, NULL);
     return QS_OK;
 }
@@ -183,7 +188,7 @@ enum qs_status cmd_backup(struct cli *cli, int count, char **operands, struct qs
 enum qs_status cmd_restore(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
-    struct qs_commit_info info = {0};
+    struct qs_commit_info info = {.size = sizeof info};
     (void)count;
     AUTO(progress_drop) struct progress *progress = progress_begin("restore");
     enum qs_status status = cli_open_one(cli, &store, err);

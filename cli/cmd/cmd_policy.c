@@ -7,7 +7,7 @@
 
 static const char *source_state(const struct qs_policy_source *source)
 {
-    return source->state == QS_OK ? "ok" : qs_status_name(source->state);
+    return source->status == QS_OK ? "ok" : qs_status_name(source->status);
 }
 
 static json_t *store_id_json(const unsigned char *id)
@@ -23,7 +23,7 @@ static json_t *sources_json(struct cli *cli, const struct qs_policy_result *resu
     json_t *list = json_array();
     for (size_t i = 0; i < qs_policy_source_count(result); i++) {
         const struct qs_policy_source *source = qs_policy_source(result, i);
-        bool read = source->state == QS_OK;
+        bool read = source->status == QS_OK;
         json_t *object = json_object();
         put(cli, object, "scope", json_string(qs_scope_name(source->scope)));
         put(cli, object, "state", json_string(source_state(source)));
@@ -32,7 +32,7 @@ static json_t *sources_json(struct cli *cli, const struct qs_policy_result *resu
         put(cli, object, "storeId", read ? store_id_json(source->store_id) : json_null());
         put(cli, object, "generation", read ? json_integer((json_int_t)source->generation) : json_null());
         put(cli, object, "digest", read ? json_digest(source->digest) : json_null());
-        put(cli, object, "place", json_words(source->place));
+        put(cli, object, "place", json_words(source->path));
         push(cli, list, object);
     }
     return list;
@@ -41,7 +41,7 @@ static json_t *sources_json(struct cli *cli, const struct qs_policy_result *resu
 static void policy_json(struct cli *cli, const struct qs_policy_result *result, const struct qs_error *refusal)
 {
     json_t *report = json_object();
-    put(cli, report, "status", json_string(qs_policy_state_name(qs_policy_state(result))));
+    put(cli, report, "status", json_string(qs_policy_status_name(qs_policy_status(result))));
     if (refusal) {
         put(cli, report, "reason", json_words(refusal->message));
     } else {
@@ -84,7 +84,7 @@ static void policy_text(struct cli *cli, const struct qs_policy_result *result)
     char digest[DIGEST_TEXT_BYTES];
     const char *text = qs_policy_document(result, &len);
     AUTO(value_release) json_t *document = json_canonical(text, len);
-    buf_printf(&cli->out, "policy: %s\n", qs_policy_state_name(qs_policy_state(result)));
+    buf_printf(&cli->out, "policy: %s\n", qs_policy_status_name(qs_policy_status(result)));
     if (document)
         value_lines(cli, "", document);
     else
@@ -93,12 +93,12 @@ static void policy_text(struct cli *cli, const struct qs_policy_result *result)
     for (size_t i = 0; i < qs_policy_source_count(result); i++) {
         const struct qs_policy_source *source = qs_policy_source(result, i);
         buf_printf(&cli->out, "  %-9s", qs_scope_name(source->scope));
-        if (source->state == QS_OK)
+        if (source->status == QS_OK)
             buf_printf(&cli->out, "generation %llu, %s", (unsigned long long)source->generation,
                        source->sets_policy ? "sets a policy" : "sets none");
         else
             buf_add_str(&cli->out, source_state(source));
-        buf_printf(&cli->out, "%s  %s\n", source->required ? ", required" : "", source->place);
+        buf_printf(&cli->out, "%s  %s\n", source->required ? ", required" : "", source->path);
     }
     buf_printf(&cli->out, "digest: %s\n", digest_text(qs_policy_digest(result), digest));
 }
@@ -119,7 +119,8 @@ static void note_legacy_environment(const struct cli *cli)
 
 enum qs_status cmd_policy(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_policy_options options = {.root = cli->line.root,
+    struct qs_policy_options options = {.size = sizeof options,
+                                        .root = cli->line.root,
                                         .wait_ms = cli->read_wait_ms,
                                         .require_scopes = cli->require_scopes};
     AUTO_POLICY struct qs_policy_result *result = NULL;

@@ -37,10 +37,11 @@ static struct qs_target make_target(const struct cli *cli, const char *file)
 {
     enum qs_text_format format = cli_format(cli);
     bool yaml = format == QS_FORMAT_YAML || (format == QS_FORMAT_AUTO && doc_format_of(file) == DOC_YAML);
-    return (struct qs_target){.file = file,
-                              .scope = cli->scope_given ? qs_scope_name(cli->scope) : "effective",
+    return (struct qs_target){.size = sizeof(struct qs_target),
+                              .file = file,
+                              .scope = cli->scope_given ? cli->scope : QS_SCOPE_EFFECTIVE,
                               .format = yaml ? QS_PUBLISH_YAML : QS_PUBLISH_JSON,
-                              .for_qwen = cli->reader != NULL};
+                              .dialect = cli->reader ? QS_DIALECT_QWEN_CODE : QS_DIALECT_FULL};
 }
 
 static unsigned publish_flags(const struct cli *cli)
@@ -53,9 +54,9 @@ static unsigned publish_flags(const struct cli *cli)
 static void target_json(struct cli *cli, json_t *object, const struct qs_target *target)
 {
     put(cli, object, "file", json_words(target->file));
-    put(cli, object, "scope", json_words(target->scope));
+    put(cli, object, "scope", json_string(qs_scope_name(target->scope)));
     put(cli, object, "format", json_string(target->format == QS_PUBLISH_YAML ? "yaml" : "json"));
-    put(cli, object, "for", target->for_qwen ? json_string("qwen") : json_null());
+    put(cli, object, "for", target->dialect == QS_DIALECT_QWEN_CODE ? json_string("qwen") : json_null());
 }
 
 /* ---- writing ---- */
@@ -64,7 +65,7 @@ static void report_published(struct cli *cli, const struct qs_target *target, en
 {
     const char *what = outcome == QS_PUBLISH_WRITTEN ? "published" : "unchanged";
     if (!cli->line.json) {
-        buf_printf(&cli->out, "%s: %s (%s)%s\n", target->file, what, target->scope,
+        buf_printf(&cli->out, "%s: %s (%s)%s\n", target->file, what, qs_scope_name(target->scope),
                    cli->on_commit ? ", and registered: every commit publishes it" : "");
         return;
     }
@@ -94,8 +95,11 @@ static enum qs_status open_register(struct cli *cli, struct qs_store **ret_store
 
 static enum qs_status publish_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
+    AUTO_STORE struct qs_store *store = NULL;
     enum qs_publish_outcome outcome;
-    enum qs_status status = qs_publish(NULL, cli->line.root, target, publish_flags(cli), &outcome, err);
+    enum qs_status status = cli_open(cli, QS_SCOPE_SYSTEM, &store, err);
+    if (!status)
+        status = qs_publish(store, target, publish_flags(cli), &outcome, err);
     if (status == QS_CONFLICT)
         advise_edited(cli, target, err);
     if (!status)
@@ -111,7 +115,7 @@ static enum qs_status register_file(struct cli *cli, const struct qs_target *tar
     if (!status)
         status = qs_publish_register(store, target, cli->message, cli->wait_ms, NULL, err);
     if (!status)
-        status = qs_publish(store, cli->line.root, target, publish_flags(cli), &outcome, err);
+        status = qs_publish(store, target, publish_flags(cli), &outcome, err);
     if (status == QS_CONFLICT)
         advise_edited(cli, target, err);
     if (!status)
@@ -122,11 +126,14 @@ static enum qs_status register_file(struct cli *cli, const struct qs_target *tar
 static enum qs_status adopt_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
-    struct qs_adopt_options options = {.message = cli->message, .wait_ms = cli->wait_ms, .flags = publish_flags(cli)};
-    struct qs_commit_info info = {0};
+    struct qs_adopt_options options = {.size = sizeof options,
+                                       .message = cli->message,
+                                       .wait_ms = cli->wait_ms,
+                                       .flags = publish_flags(cli)};
+    struct qs_commit_info info = {.size = sizeof info};
     enum qs_status status = open_register(cli, &store, err);
     if (!status)
-        status = qs_publish_adopt(store, cli->line.root, target, &options, &info, err);
+        status = qs_publish_adopt(store, target, &options, &info, err);
     if (status)
         return status;
     cli_report_commit(cli, store, &info, NULL);
@@ -165,47 +172,61 @@ static void print_check(struct cli *cli, const struct qs_target *target, const s
     if (!cli->line.json)
         buf_printf(&cli->out, "%s: %s\n", target->file, qs_publish_state_name(found->state));
     for (size_t i = 0; i < found->count; i++)
-        difference(cli, &found->differences[i], list);
+        difference(cli, qs_publish_report_difference(found, i), list);
     if (!cli->line.json) {
-        if (found->parse.status)
-            buf_printf(&cli->out, "  cannot be read as a document: %s, line %u, column %u\n", found->parse.message,
-                       found->parse.line, found->parse.column);
+        if (found->parse)
+            buf_printf(&cli->out, "  cannot be read as a document: %s, line %u, column %u\n", found->parse->message,
+                       found->parse->line, found->parse->column);
         return;
     }
     json_t *report = json_object();
     target_json(cli, report, target);
     put(cli, report, "state", json_string(qs_publish_state_name(found->state)));
     put(cli, report, "differences", list);
-    put(cli, report, "parse", !found->parse.status ? json_null() : json_words(found->parse.message));
+    put(cli, report, "parse", found->parse ? json_words(found->parse->message) : json_null());
     out_json(cli, report);
+}
+
+static void report_release(struct qs_publish_report **report)
+{
+    qs_publish_report_free(*report);
 }
 
 static enum qs_status check_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
-    AUTO(qs_publish_report_release) struct qs_publish_report found = {0};
-    enum qs_status status = qs_publish_check(NULL, cli->line.root, target, &found, err);
+    AUTO_STORE struct qs_store *store = NULL;
+    AUTO(report_release) struct qs_publish_report *found = NULL;
+    enum qs_status status = cli_open(cli, QS_SCOPE_SYSTEM, &store, err);
+    if (!status)
+        status = qs_publish_check(store, target, &found, err);
     if (status)
         return status;
-    print_check(cli, target, &found);
-    cli->exit_status = found.state == QS_PUBLISH_CURRENT ? 0 : 1;
+    print_check(cli, target, found);
+    cli->exit_status = found->state == QS_PUBLISH_CURRENT ? 0 : 1;
     return QS_OK;
+}
+
+static void targets_release(struct qs_target_list **targets)
+{
+    qs_target_list_free(*targets);
 }
 
 static enum qs_status list_scope(struct cli *cli, enum qs_scope scope, json_t *list, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
-    AUTO(qs_target_list_release) struct qs_target_list targets = {0};
+    AUTO(targets_release) struct qs_target_list *targets = NULL;
     enum qs_status status = cli_open(cli, scope, &store, err);
     if (!status)
         status = qs_publish_list(store, &targets, err);
-    for (size_t i = 0; !status && i < targets.count; i++) {
-        const struct qs_target *target = &targets.items[i];
+    for (size_t i = 0; !status && i < qs_target_list_count(targets); i++) {
+        const struct qs_target *target = qs_target_list_at(targets, i);
         json_t *object = json_object();
         target_json(cli, object, target);
         put(cli, object, "store", json_string(qs_scope_name(scope)));
         push(cli, list, object);
         if (!cli->line.json)
-            buf_printf(&cli->out, "%s (%s, kept in the %s store)\n", target->file, target->scope, qs_scope_name(scope));
+            buf_printf(&cli->out, "%s (%s, kept in the %s store)\n", target->file, qs_scope_name(target->scope),
+                       qs_scope_name(scope));
     }
     return status;
 }
@@ -232,7 +253,7 @@ static enum qs_status list_files(struct cli *cli, struct qs_error *err)
 static enum qs_status remove_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
-    struct qs_commit_info info = {0};
+    struct qs_commit_info info = {.size = sizeof info};
     enum qs_status status = open_register(cli, &store, err);
     if (!status)
         status = qs_publish_unregister(store, target->file, cli->message, cli->wait_ms, &info, err);

@@ -4,7 +4,7 @@
 
 enum qs_status cmd_replace(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_replace_options options = {0};
+    struct qs_replace_options options = {.size = sizeof options};
     AUTO_FREE char *data = NULL;
     size_t len = 0;
     (void)count;

@@ -142,17 +142,17 @@ static enum qs_status run_command(struct cli *cli, const struct watched *item, c
 static enum qs_status take_event(struct cli *cli, struct watching *watching, const struct watched *item,
                                  const struct qs_watch_event *event, struct qs_error *err)
 {
-    struct qs_record record;
+    const struct qs_record *record = NULL;
     struct qs_history *history = qs_watch_history(item->watch);
     bool known = history && !qs_history_find(history, event->generation, &record, err);
     bool whole =
         known && !event->history_missing && !event->store_replaced; /* does the record tell all that changed? */
-    if (watching->prefix && whole && !record_concerns(history, &record, watching->prefix))
+    if (watching->prefix && whole && !record_concerns(history, record, watching->prefix))
         return QS_OK;
     if (cli->line.json)
-        event_json(cli, item, event, known ? &record : NULL);
+        event_json(cli, item, event, known ? record : NULL);
     else
-        event_text(cli, item, event, known ? &record : NULL);
+        event_text(cli, item, event, known ? record : NULL);
     enum qs_status status = output_flush(cli, err);
     watching->done = cli->once;
     if (status || !cli->exec)
@@ -189,7 +189,7 @@ static enum qs_status take_fault(struct cli *cli, struct watched *item, struct q
 
 static enum qs_status drain(struct cli *cli, struct watching *watching, struct watched *item, struct qs_error *err)
 {
-    struct qs_watch_event event;
+    struct qs_watch_event event = {.size = sizeof event};
     while (!watching->done) {
         enum qs_status status = qs_watch_next(item->watch, &event, err);
         if (status == QS_BUSY)

@@ -6,7 +6,8 @@
 
 enum qs_status cmd_init(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    struct qs_init_options options = {.require_policy = cli->require_policy,
+    struct qs_init_options options = {.size = sizeof options,
+                                      .require_policy = cli->require_policy,
                                       .no_require_store = cli->no_require,
                                       .message = cli->message};
     AUTO_STORE struct qs_store *store = NULL;

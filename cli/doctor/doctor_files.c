@@ -12,9 +12,9 @@
 static char *publish_command(const struct cli *cli, const struct qs_target *target, const char *more)
 {
     AUTO_FREE char *what = NULL;
-    const char *scope = strcmp(target->scope, "effective") == 0 ? NULL : target->scope;
-    if (asprintf(&what, "publish %s%s%s%s", target->file, target->for_qwen ? " --for qwen" : "", more[0] ? " " : "",
-                 more) < 0) {
+    const char *scope = target->scope == QS_SCOPE_EFFECTIVE ? NULL : qs_scope_name(target->scope);
+    if (asprintf(&what, "publish %s%s%s%s", target->file, target->dialect == QS_DIALECT_QWEN_CODE ? " --for qwen" : "",
+                 more[0] ? " " : "", more) < 0) {
         what = NULL;
         return NULL;
     }
@@ -44,11 +44,16 @@ static bool kept_well(const struct qs_target *target, uid_t owner, struct findin
     return true;
 }
 
-static void compare(struct cli *cli, const struct qs_target *target, struct findings *findings)
+static void report_release(struct qs_publish_report **report)
 {
-    AUTO(qs_publish_report_release) struct qs_publish_report found = {0};
+    qs_publish_report_free(*report);
+}
+
+static void compare(struct cli *cli, struct qs_store *store, const struct qs_target *target, struct findings *findings)
+{
+    AUTO(report_release) struct qs_publish_report *found = NULL;
     struct qs_error err = {0};
-    enum qs_status status = qs_publish_check(NULL, cli->line.root, target, &found, &err);
+    enum qs_status status = qs_publish_check(store, target, &found, &err);
     if (status == QS_UNTRUSTED && geteuid() != 0) {
         finding_add(findings, NAME, FINDING_WARN, "ask again as its owner", "%s cannot be looked at by this user: %s",
                     target->file, err.message);
@@ -59,28 +64,33 @@ static void compare(struct cli *cli, const struct qs_target *target, struct find
                     qs_status_name(status), err.message);
         return;
     }
-    bool edited = found.state == QS_PUBLISH_EDITED;
+    bool edited = found->state == QS_PUBLISH_EDITED;
     AUTO_FREE char *again = publish_command(cli, target, edited ? "--check" : "");
-    finding_add(findings, NAME, found.state == QS_PUBLISH_CURRENT ? FINDING_OK : FINDING_FAIL,
-                found.state == QS_PUBLISH_CURRENT ? NULL : again, "%s: %s%s", target->file,
-                qs_publish_state_name(found.state),
-                edited                            ? ", not what was published last"
-                : found.state == QS_PUBLISH_STALE ? ", the settings have moved on"
-                                                  : "");
+    finding_add(findings, NAME, found->state == QS_PUBLISH_CURRENT ? FINDING_OK : FINDING_FAIL,
+                found->state == QS_PUBLISH_CURRENT ? NULL : again, "%s: %s%s", target->file,
+                qs_publish_state_name(found->state),
+                edited                             ? ", not what was published last"
+                : found->state == QS_PUBLISH_STALE ? ", the settings have moved on"
+                                                   : "");
+}
+
+static void targets_release(struct qs_target_list **targets)
+{
+    qs_target_list_free(*targets);
 }
 
 static size_t files_of(struct cli *cli, enum qs_scope scope, struct findings *findings)
 {
     AUTO_STORE struct qs_store *store = NULL;
-    AUTO(qs_target_list_release) struct qs_target_list targets = {0};
+    AUTO(targets_release) struct qs_target_list *targets = NULL;
     struct stat st;
     if (cli_open(cli, scope, &store, NULL) || qs_publish_list(store, &targets, NULL))
         return 0; /* the look at the store says why */
     uid_t owner = stat(qs_store_path(store), &st) == 0 ? st.st_uid : geteuid();
-    for (size_t i = 0; i < targets.count; i++)
-        if (kept_well(&targets.items[i], owner, findings))
-            compare(cli, &targets.items[i], findings);
-    return targets.count;
+    for (size_t i = 0; i < qs_target_list_count(targets); i++)
+        if (kept_well(qs_target_list_at(targets, i), owner, findings))
+            compare(cli, store, qs_target_list_at(targets, i), findings);
+    return qs_target_list_count(targets);
 }
 
 void doctor_files(struct cli *cli, struct findings *findings)

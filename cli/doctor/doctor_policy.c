@@ -7,7 +7,7 @@
 
 static void policy(struct cli *cli, struct findings *findings)
 {
-    struct qs_policy_options options = {.root = cli->line.root, .wait_ms = cli->read_wait_ms};
+    struct qs_policy_options options = {.size = sizeof options, .root = cli->line.root, .wait_ms = cli->read_wait_ms};
     struct qs_policy_result *result = NULL;
     struct qs_error err = {0};
     AUTO_FREE char *see = doctor_command(cli, NULL, "policy");

@@ -74,7 +74,7 @@ static void store(struct subject *subject)
 {
     char name[64];
     AUTO_STORE struct qs_store *handle = NULL;
-    struct qs_fsck_report found;
+    struct qs_fsck_report found = {.size = sizeof found};
     struct qs_error err = {0};
     enum qs_status status = cli_open(subject->cli, subject->scope, &handle, &err);
     if (!status)

@@ -159,7 +159,8 @@ static enum qs_status file_put(struct carrier *carrier, const char *name, struct
 {
     AUTO(buf_release) struct buf there = {0};
     bool head = !strcmp(name, HEAD_NAME);
-    struct qs_replace_options options = {.flags =
+    struct qs_replace_options options = {.size = sizeof options,
+                                         .flags =
                                              QS_REPLACE_OTHER_OWNER | (head && expect.data ? 0 : QS_REPLACE_NEW_ONLY),
                                          .mode = 0644,
                                          .expect = head ? expect.data : NULL,
@@ -174,7 +175,9 @@ static enum qs_status file_put(struct carrier *carrier, const char *name, struct
 static enum qs_status file_report(struct carrier *carrier, const char *id, struct qs_bytes text,
                                   struct qs_bytes signature, struct qs_error *err)
 {
-    static const struct qs_replace_options options = {.flags = QS_REPLACE_OTHER_OWNER, .mode = 0644};
+    static const struct qs_replace_options options = {.size = sizeof options,
+                                                      .flags = QS_REPLACE_OTHER_OWNER,
+                                                      .mode = 0644};
     char name[FLEET_ID_TEXT_BYTES + 32];
     (void)snprintf(name, sizeof name, "reports/%s.json.minisig", id);
     enum qs_status status = file_write(carrier, name, signature, &options, err);

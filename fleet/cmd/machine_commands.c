@@ -117,7 +117,9 @@ static enum qs_status look(const struct cli *cli, struct view *view, struct qs_e
     if (!status)
         status = config_read(&view->site, &view->config, err);
     if (!status)
-        status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = cli->root}, &store, err);
+        status = qs_store_open(QS_SCOPE_SYSTEM,
+                               &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = cli->root},
+                               &store, err);
     if (!status)
         status = fleet_required(&store->dir, &view->demanded, err);
     if (!status)

@@ -90,7 +90,7 @@ static void judge(const struct run *run)
 static enum qs_status follow_up(const struct run *run, struct qs_error *err)
 {
     struct qs_error ignored;
-    enum qs_status published = qs_publish_registered(run->machine->store, run->machine->site.root, NULL, err);
+    enum qs_status published = qs_publish_registered(run->machine->store, NULL, err);
     enum qs_status reported =
         machine_report(run->machine, run->outcome->state, run->outcome->reason, published ? &ignored : err);
     return published ? published : reported;
@@ -106,7 +106,7 @@ enum qs_status fleet_apply(const char *root, unsigned wait_ms, struct apply_outc
     if (!status)
         status = machine_raise(&machine, err);
     if (!status)
-        (void)!qs_publish_registered(machine.store, root, NULL, NULL); /* tried again, and told, at the end */
+        (void)!qs_publish_registered(machine.store, NULL, NULL); /* tried again, and told, at the end */
     if (!status)
         status = machine_take(&machine, err);
     for (unsigned i = 0; i < TRIES_MAX && !status; i++) {

@@ -37,9 +37,14 @@ static void txn_release(struct qs_txn **txn)
 static enum qs_status make_store(enum qs_scope scope, const char *root, struct qs_store **ret_store,
                                  struct qs_error *err)
 {
-    enum qs_status status = qs_store_open(scope, &(struct qs_store_options){.root = root}, ret_store, err);
+    enum qs_status status =
+        qs_store_open(scope, &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root},
+                      ret_store, err);
     if (!status)
-        status = qs_store_init(*ret_store, &(struct qs_init_options){.no_require_store = true}, err);
+        status =
+            qs_store_init(*ret_store,
+                          &(struct qs_init_options){.size = sizeof(struct qs_init_options), .no_require_store = true},
+                          err);
     return status;
 }
 
@@ -63,7 +68,9 @@ static enum qs_status copy_defaults(const struct machine *machine, const char *r
     char backup[QS_PATH_MAX_BYTES + 64];
     (void)snprintf(backup, sizeof backup, "%s/defaults.backup", root);
     enum qs_status status =
-        qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = machine->site.root}, &from, err);
+        qs_store_open(QS_SCOPE_DEFAULTS,
+                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = machine->site.root},
+                      &from, err);
     if (!status)
         status = qs_store_backup(from, backup, true, err);
     if (status)

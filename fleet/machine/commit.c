@@ -24,7 +24,8 @@ static enum qs_status begin(struct machine *machine, struct qs_txn **ret_txn, st
 
 static enum qs_status finish(struct machine *machine, struct qs_txn *txn, const char *message, struct qs_error *err)
 {
-    const struct qs_commit_options options = {.message = message,
+    const struct qs_commit_options options = {.size = sizeof options,
+                                              .message = message,
                                               .if_generation = qs_snapshot_generation(machine->snapshot),
                                               .program = "qfleet"};
     return qs_txn_commit(txn, &options, NULL, err);

@@ -156,7 +156,9 @@ enum qs_status fleet_enrol(const char *root, const char *config_file, const char
     if (!status)
         status = machine_lock(machine, wait_ms, err);
     if (!status)
-        status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &machine->store, err);
+        status = qs_store_open(QS_SCOPE_SYSTEM,
+                               &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root},
+                               &machine->store, err);
     if (!status)
         status = machine_read_store(machine, err);
     if (!status && (status = check_free(&e, err)) == QS_CONFLICT) {

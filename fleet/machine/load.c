@@ -111,7 +111,10 @@ static enum qs_status take_snapshot(struct machine *machine, struct qs_error *er
     struct qs_snapshot *snapshot = NULL;
     enum qs_status status = qs_snapshot_take(machine->store, &snapshot, err);
     if (status == QS_ABSENT)
-        status = qs_store_init(machine->store, &(struct qs_init_options){.message = "made by qfleet"}, err);
+        status = qs_store_init(machine->store,
+                               &(struct qs_init_options){.size = sizeof(struct qs_init_options),
+                                                         .message = "made by qfleet"},
+                               err);
     if (!status && !snapshot)
         status = qs_snapshot_take(machine->store, &snapshot, err);
     if (status)
@@ -159,7 +162,9 @@ enum qs_status machine_open(struct machine *machine, const char *root, unsigned 
     if (!status)
         status = read_glass(machine, err);
     if (!status)
-        status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &machine->store, err);
+        status = qs_store_open(QS_SCOPE_SYSTEM,
+                               &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root},
+                               &machine->store, err);
     if (!status)
         status = machine_read_store(machine, err);
     if (!status && fleet_required(&machine->store->dir, &machine->demanded, err) != QS_OK)

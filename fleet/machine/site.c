@@ -76,7 +76,8 @@ enum qs_status site_write(const struct site *site, enum site_dir dir, const char
         path = NULL;
         return error_memory(err);
     }
-    return qs_file_replace(path, text.data, text.len, &(struct qs_replace_options){.mode = mode}, err);
+    return qs_file_replace(path, text.data, text.len,
+                           &(struct qs_replace_options){.size = sizeof(struct qs_replace_options), .mode = mode}, err);
 }
 
 enum qs_status site_remove(const struct site *site, enum site_dir dir, const char *name, struct qs_error *err)

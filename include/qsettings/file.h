@@ -23,6 +23,7 @@ enum qs_replace_flags {
 };
 
 struct qs_replace_options {
+    size_t size;
     unsigned flags; /* enum qs_replace_flags */
     uint32_t mode;  /* of a new FILE; 0: 0666 less the umask. An existing file keeps its own */
     const char

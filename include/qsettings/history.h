@@ -3,11 +3,11 @@
  * History: one record per generation, chained by digests; read without locks like the settings.
  *
  *     struct qs_history *history = NULL;
- *     struct qs_record record;
+ *     const struct qs_record *record = NULL;
  *     if (qs_history_open(store, &history, &err) == QS_OK)
  *         for (size_t i = 0; i < qs_history_count(history); i++)
  *             if (qs_history_record(history, i, &record, &err) == QS_OK)
- *                 printf("%llu %s\n", (unsigned long long)record.generation, record.message);
+ *                 printf("%llu %s\n", (unsigned long long)record->generation, record->message);
  *     qs_history_close(history);
  *
  * The chain shows accidents and edits by hand; whoever may write the store could rebuild it.
@@ -23,6 +23,7 @@ extern "C" {
 
 struct qs_history;
 
+/* Allocated by the library. */
 struct qs_record {
     uint64_t generation;
     int64_t time_s; /* UTC */
@@ -47,15 +48,15 @@ QS_API void qs_history_close(struct qs_history *history);
 QS_API size_t qs_history_count(const struct qs_history *history);
 QS_API const struct qs_snapshot *qs_history_snapshot(const struct qs_history *history); /* borrowed */
 
-/* Record by index, oldest first. Borrowed until the next call of qs_history_record or _find on this history.
- * Errors: QS_NOT_FOUND (index), QS_DAMAGED. */
-QS_API enum qs_status qs_history_record(struct qs_history *history, size_t index, struct qs_record *ret_record,
+/* Record by index, oldest first. Borrowed until the next call of qs_history_record, _find, _at or _check on this
+ * history. Errors: QS_NOT_FOUND (index), QS_DAMAGED. */
+QS_API enum qs_status qs_history_record(struct qs_history *history, size_t index, const struct qs_record **ret_record,
                                         struct qs_error *err) QS_MUST_USE;
 /* Record by generation. Errors: QS_NOT_FOUND with the range that exists, QS_DAMAGED. */
-QS_API enum qs_status qs_history_find(struct qs_history *history, uint64_t generation, struct qs_record *ret_record,
-                                      struct qs_error *err) QS_MUST_USE;
-/* Changes of the record last given out; index < change_count. */
-QS_API struct qs_change qs_history_change(const struct qs_history *history, size_t index);
+QS_API enum qs_status qs_history_find(struct qs_history *history, uint64_t generation,
+                                      const struct qs_record **ret_record, struct qs_error *err) QS_MUST_USE;
+/* A change of the record last given out, NULL unless index < change_count. Borrowed until the next call. */
+QS_API const struct qs_change *qs_history_change(const struct qs_history *history, size_t index);
 
 /* The settings as of a generation, rebuilt from the newest by undoing records and checked against that generation's
  * digest. Ownership: a snapshot reference of the caller. Errors: QS_NOT_FOUND, QS_INVALID (a value on the way was

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Care of stores: init, fsck, repair, compact, backup, restore, purge.
+ * Maintenance of stores: init, fsck, repair, compact, backup, restore, purge.
  *
  * Threads: as for stores. Every function here that writes takes the writer lock itself and leaves the old or the new
  * store, complete, after a crash at any moment.
  */
-#ifndef QSETTINGS_CARE_H
-#define QSETTINGS_CARE_H
+#ifndef QSETTINGS_MAINTENANCE_H
+#define QSETTINGS_MAINTENANCE_H
 
 #include "qsettings/history.h"
 
@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 struct qs_init_options {
+    size_t size;
     bool require_policy;   /* the store carries require-policy */
     bool no_require_store; /* system scope: leave the require-system file out */
     const char *message;
@@ -32,6 +33,7 @@ QS_API enum qs_status qs_store_is_required(struct qs_store *store, bool *ret_req
                                            struct qs_error *err) QS_MUST_USE;
 
 struct qs_fsck_report {
+    size_t size;
     uint64_t generation, txn_id;
     uint64_t pages, free_pages; /* pages in use by trees and metas; pages listed free */
     uint64_t entries;           /* settings */
@@ -44,20 +46,23 @@ struct qs_fsck_report {
 QS_API enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_report,
                                     struct qs_error *err) QS_MUST_USE;
 
+/* Allocated by the library. */
 struct qs_repair_report {
     bool healthy;                   /* nothing to repair */
     uint64_t generation;            /* the newest that verifies */
     uint64_t newest_known;          /* the newest that any meta or record names, 0 if none */
     uint64_t records, lost_records; /* history records that verify; those known to be lost */
     uint64_t new_generation;        /* with apply: the generation the store continues at */
-    char kept_aside[256];           /* with apply: file name of the damaged file, beside data.mdb */
-    struct qs_error damage;         /* what is wrong with the store as it is */
+    const char *kept_aside;         /* with apply: file name of the damaged file, beside data.mdb; else NULL */
+    const struct qs_error *damage;  /* what is wrong with the store as it is; NULL if it is healthy */
 };
 
 /* Looks for the newest generation that verifies, and with apply goes back to it: a new file is built from it, the
- * damaged one kept aside. Errors: QS_DAMAGED (no generation verifies: restore a backup), and those of writing. */
+ * damaged one kept aside. Ownership: the caller frees with qs_repair_report_free. Errors: QS_DAMAGED (no generation
+ * verifies: restore a backup), and those of writing. */
 QS_API enum qs_status qs_store_repair(struct qs_store *store, bool apply, unsigned wait_ms,
-                                      struct qs_repair_report *ret_report, struct qs_error *err) QS_MUST_USE;
+                                      struct qs_repair_report **ret_report, struct qs_error *err) QS_MUST_USE;
+QS_API void qs_repair_report_free(struct qs_repair_report *report);
 
 /* Rebuilds the file without free pages, at the same generation. */
 QS_API enum qs_status qs_store_compact(struct qs_store *store, unsigned wait_ms, struct qs_error *err) QS_MUST_USE;

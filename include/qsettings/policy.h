@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The policy read: exactly one of present, none, absent, damaged, untrusted, invalid, newer. Only QS_POLICY_PRESENT
- * lets a program go on; every error means refuse.
+ * The policy read: there is a policy (QS_OK), or one status says why there is none. Only QS_OK lets a program go on;
+ * every error means refuse.
  *
  *     struct qs_policy_result *result = NULL;
  *     struct qs_error err = {0};
@@ -19,20 +19,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum qs_policy_state {
-    QS_POLICY_PRESENT = 0,
-    QS_POLICY_NONE = 4,   /* every store healthy, none sets a policy */
-    QS_POLICY_ABSENT = 5, /* a required store does not exist */
-    QS_POLICY_DAMAGED = 6,
-    QS_POLICY_UNTRUSTED = 7, /* owner, mode, or not permitted */
-    QS_POLICY_INVALID = 3,   /* a stored value against the schema */
-    QS_POLICY_BUSY = 9,      /* no complete read before the deadline */
-    QS_POLICY_IO = 10,
-    QS_POLICY_STALE = 12, /* older than the fleet that owns the system scope demands */
-    QS_POLICY_NEWER = 13, /* a store of a newer version */
-};
-QS_API const char *qs_policy_state_name(enum qs_policy_state state);
 
 enum qs_filesystem { QS_FS_READ_ONLY = 0, QS_FS_WORKSPACE_WRITE = 1 }; /* narrow first in every enum */
 enum qs_network { QS_NET_CLOSED = 0, QS_NET_OPEN = 1 };
@@ -72,18 +58,20 @@ struct qs_policy {
     enum qs_audit audit;
 };
 
+/* One operator store that was read. Allocated by the library. */
 struct qs_policy_source {
     enum qs_scope scope;
-    enum qs_status state; /* QS_OK: read; QS_ABSENT; or what was wrong */
-    bool sets_policy;     /* this store sets tools.executionSandbox */
-    bool required;        /* had to exist */
-    uint64_t generation;  /* 0 where not read */
+    enum qs_status status; /* QS_OK: read; QS_ABSENT; or what was wrong */
+    bool sets_policy;      /* this store sets tools.executionSandbox */
+    bool required;         /* had to exist */
+    uint64_t generation;   /* 0: not read */
     unsigned char store_id[QS_STORE_ID_BYTES];
     unsigned char digest[QS_DIGEST_BYTES];
-    char place[QS_ERROR_FILE_BYTES];
+    char path[QS_ERROR_FILE_BYTES]; /* its directory */
 };
 
 struct qs_policy_options {
+    size_t size;
     const char *root;
     unsigned wait_ms;
     unsigned require_scopes; /* bits 1 << enum qs_scope: stores that must exist */
@@ -94,19 +82,26 @@ struct qs_policy_result;
 /*
  * Reads each operator store once, in one snapshot, validates all, narrows, and fills defaults in.
  *
- * *ret_result is given also on refusal, for its state and sources; the policy in it exists only with QS_OK.
- * Errors: one for each state other than present: QS_NO_POLICY, QS_ABSENT, QS_DAMAGED, QS_UNTRUSTED, QS_INVALID,
- * QS_BUSY, QS_IO, QS_NEWER. Where QS_IO is for want of memory, *ret_result may be NULL.
+ * *ret_result is given also on refusal, for its status and sources; the policy in it exists only with QS_OK. It is NULL
+ * on misuse, and may be if there is no memory.
+ * Errors: QS_NO_POLICY (every store is healthy, none sets a policy), QS_ABSENT (a required store does not exist),
+ * QS_DAMAGED, QS_UNTRUSTED (owner, mode, or not permitted), QS_INVALID (a stored value is against the schema), QS_BUSY
+ * (no complete read before the deadline), QS_STALE (older than the fleet that owns the system scope demands), QS_NEWER
+ * (a store of a newer version), QS_IO, QS_USAGE.
  */
 QS_API enum qs_status qs_policy_read(const struct qs_policy_options *options, struct qs_policy_result **ret_result,
                                      struct qs_error *err) QS_MUST_USE;
 QS_API void qs_policy_free(struct qs_policy_result *result);
 
-QS_API enum qs_policy_state qs_policy_state(const struct qs_policy_result *result);
+/* What qs_policy_read returned: QS_OK, or why there is no policy. */
+QS_API enum qs_status qs_policy_status(const struct qs_policy_result *result);
+/* "present", "none", "absent", "damaged", "untrusted", "invalid", "busy", "stale", "newer", "io". Static storage. */
+QS_API const char *qs_policy_status_name(enum qs_status status);
 QS_API const struct qs_policy *qs_policy_get(const struct qs_policy_result *result); /* NULL unless present */
 QS_API const unsigned char *qs_policy_digest(const struct qs_policy_result *result); /* of the canonical document */
 QS_API size_t qs_policy_source_count(const struct qs_policy_result *result);
-QS_API const struct qs_policy_source *qs_policy_source(const struct qs_policy_result *result, size_t index);
+QS_API const struct qs_policy_source *qs_policy_source(const struct qs_policy_result *result,
+                                                       size_t index); /* or NULL */
 /* The policy as one canonical JSON document: what is digested and frozen. Borrowed. NULL unless present. */
 QS_API const char *qs_policy_document(const struct qs_policy_result *result, size_t *ret_len);
 

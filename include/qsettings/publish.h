@@ -2,9 +2,9 @@
 /*
  * Publishing: settings into a file that is never absent, for programs that read a settings file.
  *
- *     struct qs_target target = {"/etc/agent/settings.json", "system", QS_PUBLISH_JSON, true};
+ *     struct qs_target target = {.size = sizeof target, .file = "/etc/agent/settings.json", .scope = QS_SCOPE_SYSTEM};
  *     enum qs_publish_outcome outcome;
- *     if (qs_publish(NULL, NULL, &target, 0, &outcome, &err) == QS_CONFLICT)
+ *     if (qs_publish(store, &target, 0, &outcome, &err) == QS_CONFLICT)
  *         puts("edited: qs_publish_check says what, qs_publish_adopt takes it over, QS_PUBLISH_FORCE overwrites it");
  *
  * The record of what was last published travels with the file, as the extended attribute user.qsettings.published that
@@ -29,12 +29,19 @@ extern "C" {
 
 enum qs_publish_format { QS_PUBLISH_JSON = 0, QS_PUBLISH_YAML = 1 };
 
+/* What the program that reads the file understands. */
+enum qs_dialect {
+    QS_DIALECT_FULL = 0,      /* every key */
+    QS_DIALECT_QWEN_CODE = 1, /* without the executor object, which Qwen Code refuses */
+};
+
 /* What a target holds and how. Registered targets live in a store of the scope they belong to. */
 struct qs_target {
-    const char *file;  /* absolute */
-    const char *scope; /* "effective", or a scope's name: the settings of that store alone */
+    size_t size;         /* sizeof(struct qs_target) */
+    const char *file;    /* absolute */
+    enum qs_scope scope; /* QS_SCOPE_EFFECTIVE, or a scope: the settings of that store alone */
     enum qs_publish_format format;
-    bool for_qwen; /* leave out what Qwen Code's reader would refuse (the executor object) */
+    enum qs_dialect dialect;
 };
 
 enum qs_publish_flags {
@@ -48,17 +55,15 @@ enum qs_publish_flags {
 enum qs_publish_outcome { QS_PUBLISH_WRITTEN = 0, QS_PUBLISH_UNCHANGED = 1 };
 
 /*
- * Publishes one target from the stores at root (NULL: the fixed places). store may be NULL here; where it is given, a
- * target that names its scope is read through it.
+ * Publishes one target from the stores at store's root; store may be of any scope, and need not exist.
  *
  * A new file gets mode 0644 for the scopes that everyone may read, 0600 for "user" and "effective" (they may hold
  * secrets); an existing one keeps its mode. QS_PUBLISH_UNCHANGED: the file held this text already.
  * Durability: as qs_file_replace. Errors: QS_CONFLICT (edited since it was last published, or in between; nothing was
  * lost), QS_USAGE (target), QS_ABSENT (the scope has no store), those of qs_file_replace and of reading.
  */
-QS_API enum qs_status qs_publish(struct qs_store *store, const char *root, const struct qs_target *target,
-                                 unsigned flags, enum qs_publish_outcome *ret_outcome,
-                                 struct qs_error *err) QS_MUST_USE;
+QS_API enum qs_status qs_publish(struct qs_store *store, const struct qs_target *target, unsigned flags,
+                                 enum qs_publish_outcome *ret_outcome, struct qs_error *err) QS_MUST_USE;
 
 /* How a file stands to the settings. */
 enum qs_publish_state {
@@ -69,30 +74,32 @@ enum qs_publish_state {
 };
 QS_API const char *qs_publish_state_name(enum qs_publish_state state); /* "current", "stale", "missing", "edited" */
 
+/* Both are allocated by the library. */
 struct qs_publish_difference {
-    char *key;     /* as people type it */
-    char *in_file; /* canonical JSON; NULL: not there */
-    char *in_store;
+    const char *key;     /* as people type it */
+    const char *in_file; /* canonical JSON; NULL: not there */
+    const char *in_store;
 };
-
 struct qs_publish_report {
     enum qs_publish_state state;
-    size_t count; /* leaves that differ; 0 with EDITED: only layout or comments do, or see parse */
-    struct qs_publish_difference *differences; /* in the store's order */
-    struct qs_error
-        parse; /* status QS_INVALID, with its place, where the file cannot be read as a document; else QS_OK */
+    size_t count;                 /* leaves that differ; 0 with EDITED: only layout or comments do, or see parse */
+    const struct qs_error *parse; /* why the file cannot be read as a document, and where; NULL if it can */
 };
 
-/* Compares; changes nothing. Release with qs_publish_report_release. Secrets are shown as they are: whoever prints the
- * report masks them. Errors: those of reading. */
-QS_API enum qs_status qs_publish_check(struct qs_store *store, const char *root, const struct qs_target *target,
-                                       struct qs_publish_report *ret_report, struct qs_error *err) QS_MUST_USE;
-QS_API void qs_publish_report_release(struct qs_publish_report *report);
+/* Compares; changes nothing. Secrets are shown as they are: whoever prints the report masks them.
+ * Ownership: the caller frees with qs_publish_report_free. Errors: as qs_publish. */
+QS_API enum qs_status qs_publish_check(struct qs_store *store, const struct qs_target *target,
+                                       struct qs_publish_report **ret_report, struct qs_error *err) QS_MUST_USE;
+/* A difference, in the store's order; NULL unless index < count. Valid until the report is freed. */
+QS_API const struct qs_publish_difference *qs_publish_report_difference(const struct qs_publish_report *report,
+                                                                        size_t index);
+QS_API void qs_publish_report_free(struct qs_publish_report *report);
 
 struct qs_adopt_options {
+    size_t size;
     const char *message; /* of the commit; NULL: "adopt FILE" */
-    unsigned wait_ms;
-    unsigned flags; /* enum qs_publish_flags for publishing afterwards */
+    unsigned wait_ms;    /* for the lock; 0: none */
+    unsigned flags;      /* enum qs_publish_flags for publishing afterwards */
 };
 
 /*
@@ -100,12 +107,14 @@ struct qs_adopt_options {
  *
  * Only what differs is set: leaves that the file has otherwise. Leaves that the file lacks are removed if the settings
  * have not moved on since the file was last published; if they have, a missing leaf may as well be newer than the file,
- * and stays. A file that was edited again in the meantime is not overwritten (QS_CONFLICT; the commit stands). ret_info
- * is filled as soon as the commit is made. options may be NULL. Errors: QS_NOT_FOUND (no such file), QS_INVALID (the
+ * and stays. A file that was edited again in the meantime is not overwritten (QS_CONFLICT; the commit stands).
+ *
+ * *ret_info is filled as soon as the commit is made, so also if publishing then fails. It may be NULL; so may options
+ * (wait_ms is QS_DEFAULT_WAIT_MS then). Errors: QS_NOT_FOUND (no such file), QS_INVALID (the
  * file's text, with its place; a value against the schema; a removed leaf that another scope sets), those of a
  * transaction and of qs_publish.
  */
-QS_API enum qs_status qs_publish_adopt(struct qs_store *store, const char *root, const struct qs_target *target,
+QS_API enum qs_status qs_publish_adopt(struct qs_store *store, const struct qs_target *target,
                                        const struct qs_adopt_options *options, struct qs_commit_info *ret_info,
                                        struct qs_error *err) QS_MUST_USE;
 
@@ -124,19 +133,20 @@ QS_API enum qs_status qs_publish_unregister(struct qs_store *store, const char *
                                             struct qs_error *err) QS_MUST_USE;
 
 /* The registered targets, sorted by file. */
-struct qs_target_list {
-    size_t count;
-    struct qs_target *items;
-};
-/* Release with qs_target_list_release. Errors: those of qs_snapshot_take (QS_ABSENT too), QS_DAMAGED (a registration
- * that is not of the known form). */
-QS_API enum qs_status qs_publish_list(struct qs_store *store, struct qs_target_list *ret_list,
+struct qs_target_list;
+/* Ownership: the caller frees with qs_target_list_free. Errors: those of qs_snapshot_take (QS_ABSENT too), QS_DAMAGED
+ * (a registration of unknown form). */
+QS_API enum qs_status qs_publish_list(struct qs_store *store, struct qs_target_list **ret_list,
                                       struct qs_error *err) QS_MUST_USE;
-QS_API void qs_target_list_release(struct qs_target_list *list);
+QS_API size_t qs_target_list_count(const struct qs_target_list *list);
+/* NULL unless index < count. Valid until the list is freed. */
+QS_API const struct qs_target *qs_target_list_at(const struct qs_target_list *list, size_t index);
+QS_API void qs_target_list_free(struct qs_target_list *list);
 
 /* Publishes all targets registered in store that are not up to date, under the same owner rule. An absent store has
- * none. Counts those written (ret_written may be NULL); the first failure is reported after all were tried. */
-QS_API enum qs_status qs_publish_registered(struct qs_store *store, const char *root, size_t *ret_written,
+ * none. The first failure is reported after all were tried; *ret_written counts those written, also then (may be
+ * NULL). */
+QS_API enum qs_status qs_publish_registered(struct qs_store *store, size_t *ret_written,
                                             struct qs_error *err) QS_MUST_USE;
 
 #ifdef __cplusplus

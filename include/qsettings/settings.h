@@ -23,6 +23,7 @@ enum qs_layer {
 QS_API const char *qs_layer_name(enum qs_layer layer);
 
 struct qs_settings_options {
+    size_t size;
     const char *root; /* as in qs_store_options */
     unsigned wait_ms;
     const char *workspace_file; /* NULL: no workspace layer; JSON or YAML by its ending */
@@ -41,7 +42,8 @@ QS_API uint64_t qs_settings_generation(const struct qs_settings *settings, enum 
 QS_API enum qs_status qs_settings_json(const struct qs_settings *settings, const char *key, char **ret_text,
                                        size_t *ret_len, struct qs_error *err) QS_MUST_USE;
 
-/* Warnings that arose (an operator-only key in the workspace, dropped: with file and line). */
+/* Warnings that arose (an operator-only key in the workspace, dropped: with file and line). NULL unless index < count.
+ */
 QS_API size_t qs_settings_warning_count(const struct qs_settings *settings);
 QS_API const char *qs_settings_warning(const struct qs_settings *settings, size_t index);
 
@@ -57,34 +59,37 @@ enum qs_reason {
     QS_REASON_TIGHTEN = 6,    /* the workspace's value was dropped: it would have widened */
 };
 QS_API const char *qs_reason_name(enum qs_reason reason); /* "none", "only", ..., "operator-only", "tighten-only" */
+/* Both are allocated by the library. */
 struct qs_explain_layer {
     enum qs_layer_state state;
-    char *value;         /* canonical JSON, NULL unless SET */
+    const char *value;   /* canonical JSON, NULL unless SET */
     const char *store;   /* directory or file; NULL where there is none */
     uint64_t generation; /* 0: absent, or the workspace */
     bool silenced;       /* set, but counts for nothing (lock, operator, tighten) */
     bool locked_here;    /* this layer holds the lock that covers the key */
     /* who set it last, from the layer's history; user NULL where unknown */
-    char *user;
+    const char *user;
     uint64_t set_generation;
     int64_t set_time_s;
     unsigned line; /* the workspace: its place */
 };
 struct qs_explanation {
-    struct qs_explain_layer layers[QS_LAYER_COUNT];
-    char *value; /* the effective one, canonical JSON; NULL: unset */
-    int winner;  /* enum qs_layer, -1 for none or merged */
+    const char *value; /* the effective one, canonical JSON; NULL: unset */
+    int winner;        /* enum qs_layer, -1 for none or merged */
     enum qs_reason reason;
-    char text[512]; /* the reason in plain words */
+    const char *text; /* the reason in plain words */
 };
-/* Release with qs_explanation_release. Errors: QS_INVALID (path), those of qs_history_open. */
+/* Ownership: the caller frees with qs_explanation_free. Errors: QS_INVALID (path), those of qs_history_open. */
 QS_API enum qs_status qs_settings_explain(struct qs_settings *settings, const char *key,
-                                          struct qs_explanation *ret_explanation, struct qs_error *err) QS_MUST_USE;
+                                          struct qs_explanation **ret_explanation, struct qs_error *err) QS_MUST_USE;
+/* What one layer has at the key; NULL if there is no such layer. Valid until the explanation is freed. */
+QS_API const struct qs_explain_layer *qs_explanation_layer(const struct qs_explanation *explanation,
+                                                           enum qs_layer layer);
+QS_API void qs_explanation_free(struct qs_explanation *explanation);
 /* Whose value stands at key, without asking the history: the winner as in an explanation (-1: none, or merged from
  * several) and its generation (0: none, or the workspace). Errors: QS_INVALID (path), QS_IO. */
 QS_API enum qs_status qs_settings_origin(struct qs_settings *settings, const char *key, int *ret_winner,
                                          uint64_t *ret_generation, struct qs_error *err) QS_MUST_USE;
-QS_API void qs_explanation_release(struct qs_explanation *explanation);
 
 #ifdef __cplusplus
 }

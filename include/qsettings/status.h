@@ -3,7 +3,22 @@
  * Status codes and the error record.
  *
  * Every function that can fail returns enum qs_status and takes, as its last parameter, a struct qs_error that the
- * caller owns and that may be NULL. Outputs (parameters named ret_x) are untouched on failure.
+ * caller owns and that may be NULL. Outputs (parameters named ret_x) are untouched on failure. There are three
+ * exceptions, each stated at its function: qs_policy_read gives its result also on refusal, qs_publish_adopt the commit
+ * although publishing failed, and qs_publish_registered the number of files written before a failure.
+ *
+ * Misuse (a NULL pointer, a number out of range, a call before its time) is QS_USAGE. A function that returns no status
+ * answers misuse with NULL, zero or false. Functions that close, free or release take NULL and do nothing.
+ *
+ * Structures of the caller begin with their size, so that a program works with a later version of the library, which
+ * may know more fields:
+ *
+ *     struct qs_commit_options options = {.size = sizeof options, .message = "ops-114"};
+ *     struct qs_commit_info info = {.size = sizeof info};
+ *
+ * Fields that are not named are zero, which is their usual value. A program that was built for a later version and sets
+ * a field that this version does not know is refused with QS_USAGE. What the library allocates is handed out as a
+ * pointer: do not copy such a structure, and do not take its size.
  *
  * Threads: the error record is plain memory of the caller; the library keeps no "last error" anywhere.
  */
@@ -45,7 +60,7 @@ enum qs_status {
 #define QS_ERROR_PATH_BYTES 640
 #define QS_ERROR_TEXT_BYTES 768
 
-/* Caller-owned, fixed size, no heap. Zero it before first use; a success leaves it as it was. */
+/* Caller-owned, fixed size (some 2.8 KB), no heap. Zero it before first use; a success leaves it as it was. */
 struct qs_error {
     enum qs_status status;
     int sys_errno;                     /* 0 where no system call failed */
@@ -55,6 +70,7 @@ struct qs_error {
     char path[QS_ERROR_PATH_BYTES];    /* the key path concerned, as people type it, or "" */
     char message[QS_ERROR_TEXT_BYTES]; /* what is wrong; no final period, one line */
     char advice[QS_ERROR_TEXT_BYTES];  /* what to do about it, or "" */
+    uint64_t reserved[8];              /* zero */
 };
 
 /* The kind of a status in one or two words ("damaged", "not found"). Static storage; never NULL. */

@@ -37,14 +37,16 @@ struct qs_snapshot;
 
 /* Weakest first; the numbers are stored on disk. A workspace is a file, not a store. */
 enum qs_scope {
+    QS_SCOPE_EFFECTIVE = 0, /* no store: what all scopes give together; only where a function allows it */
     QS_SCOPE_DEFAULTS = 1,
     QS_SCOPE_USER = 2,
     QS_SCOPE_SYSTEM = 3,
 };
 
-QS_API const char *qs_scope_name(enum qs_scope scope); /* "defaults", "user", "system" */
+QS_API const char *qs_scope_name(enum qs_scope scope); /* "effective", "defaults", "user", "system" */
 
 struct qs_store_options {
+    size_t size;      /* sizeof(struct qs_store_options); likewise in all that follow */
     const char *root; /* NULL: the fixed places. Else DIR/defaults, DIR/user, DIR/system, owned by root or the caller.
                        * Never taken from the environment. */
     unsigned wait_ms; /* how long a read may retry; 0: QS_DEFAULT_READ_WAIT_MS */
@@ -59,6 +61,7 @@ QS_API void qs_store_close(struct qs_store *store);
 
 QS_API enum qs_scope qs_store_scope(const struct qs_store *store);
 QS_API const char *qs_store_path(const struct qs_store *store); /* the directory; valid until close */
+QS_API const char *qs_store_root(const struct qs_store *store); /* as given, NULL for the fixed places; until close */
 
 /*
  * Reads the newest generation whole, verified, into private memory.
@@ -117,12 +120,12 @@ struct qs_iter {
 QS_API struct qs_iter qs_snapshot_iter(const struct qs_snapshot *snapshot, const struct qs_key *prefix);
 QS_API bool qs_iter_next(struct qs_iter *iter, struct qs_bytes *ret_key, struct qs_bytes *ret_value);
 
-/* Locked subtrees, in the store's order. */
+/* Locked subtrees, in the store's order. data NULL unless index < count. */
 QS_API size_t qs_snapshot_lock_count(const struct qs_snapshot *snapshot);
 QS_API struct qs_bytes qs_snapshot_lock_at(const struct qs_snapshot *snapshot, size_t index);
 
 /* Has the store changed since? True if the path's device or inode differs, or the metas differ; a store that is gone or
- * cannot be opened any more has changed too. Cost: a walk of the path and one small read. */
+ * cannot be opened any more has changed too (and NULL). Cost: a walk of the path and one small read. */
 QS_API bool qs_snapshot_changed(const struct qs_snapshot *snapshot, struct qs_store *store);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
  * Transactions: begin, get, set, unset, apply, then commit or abort.
  *
  *     struct qs_txn *txn = NULL;
- *     struct qs_commit_info info;
- *     struct qs_commit_options options = {"ops-114", 0, NULL};
+ *     struct qs_commit_options options = {.size = sizeof options, .message = "ops-114"};
+ *     struct qs_commit_info info = {.size = sizeof info};
  *     enum qs_status status = qs_txn_begin(store, QS_DEFAULT_WAIT_MS, &txn, &err);
  *     if (status == QS_OK)
  *         status = qs_txn_set(txn, "tools.approvalMode", "\"default\"", 9, &err);
@@ -73,12 +73,14 @@ QS_API enum qs_status qs_txn_unlock(struct qs_txn *txn, const char *key, struct 
 QS_API enum qs_status qs_txn_require_policy(struct qs_txn *txn, bool required, struct qs_error *err) QS_MUST_USE;
 
 struct qs_commit_options {
+    size_t size;
     const char *message;    /* NULL or "": none; at most QS_MESSAGE_MAX_BYTES of UTF-8 */
     uint64_t if_generation; /* 0: any; else the commit is refused (QS_CONFLICT) when the base is another one */
     const char *program;    /* NULL: this process's name */
 };
 
 struct qs_commit_info {
+    size_t size;
     uint64_t generation; /* the new one, or the base's when nothing changed */
     bool changed;        /* false: no new generation was made */
     size_t change_count; /* see qs_txn_change */
@@ -99,7 +101,7 @@ struct qs_commit_info {
 QS_API enum qs_status qs_txn_commit(struct qs_txn *txn, const struct qs_commit_options *options,
                                     struct qs_commit_info *ret_info, struct qs_error *err) QS_MUST_USE;
 
-/* The change list, against the base; valid before commit and after it until qs_txn_free. Bytes are borrowed. */
+/* The change list, against the base: before the commit, and after it until qs_txn_free. */
 enum qs_area {
     QS_AREA_SETTINGS = 1,
     QS_AREA_LOCKS = 2,   /* values: "true" */
@@ -115,8 +117,9 @@ struct qs_change {
     bool old_purged, new_purged; /* in history only: the value was taken out by purge */
 };
 QS_API enum qs_status qs_txn_changes(struct qs_txn *txn, size_t *ret_count, struct qs_error *err) QS_MUST_USE;
-QS_API struct qs_change qs_txn_change(const struct qs_txn *txn,
-                                      size_t index); /* index < count of the last qs_txn_changes */
+/* A change of the last qs_txn_changes, NULL unless index < count. Borrowed, with its bytes, until the transaction is
+ * changed, listed again or freed. */
+QS_API const struct qs_change *qs_txn_change(const struct qs_txn *txn, size_t index);
 
 QS_API void qs_txn_abort(struct qs_txn *txn); /* releases the lock, drops the changes; NULL is fine */
 QS_API void qs_txn_free(struct qs_txn *txn);  /* aborts if still open */

@@ -28,6 +28,7 @@ QS_API void qs_watch_close(struct qs_watch *watch);
 QS_API int qs_watch_fd(const struct qs_watch *watch); /* readable when something may have changed; owned by the watch */
 
 struct qs_watch_event {
+    size_t size;
     uint64_t generation;
     bool store_replaced;  /* another store id than before: history starts anew */
     bool policy_changed;  /* a policy key (tools.executionSandbox, executor) differs: restart needed */

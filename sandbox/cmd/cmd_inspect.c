@@ -109,9 +109,9 @@ static json_t *sources(const struct prepared *prepared)
     for (size_t i = 0; i < qs_policy_source_count(prepared->result); i++) {
         const struct qs_policy_source *source = qs_policy_source(prepared->result, i);
         (void)json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:b, s:s}", "scope", qs_scope_name(source->scope),
-                                                    "state", qs_status_name(source->state), "generation",
+                                                    "state", qs_status_name(source->status), "generation",
                                                     (json_int_t)source->generation, "setsPolicy",
-                                                    (int)source->sets_policy, "place", source->place));
+                                                    (int)source->sets_policy, "place", source->path));
     }
     return list;
 }

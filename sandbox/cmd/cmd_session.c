@@ -34,7 +34,7 @@ static void release_keeper(struct keeper *keeper)
 
 static enum qs_status freeze(const struct cli *cli, struct keeper *keeper, bool *ret_limited, struct qs_error *err)
 {
-    const struct qs_policy_options where = {.root = cli->run.root};
+    const struct qs_policy_options where = {.size = sizeof where, .root = cli->run.root};
     struct qs_policy_result *result = NULL;
     enum qs_status status = qs_policy_read(&where, &result, err);
     if (status == QS_OK)

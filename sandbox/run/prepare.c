@@ -22,7 +22,7 @@ static void narrow(const struct run_options *options, struct prepared *prepared)
 
 static enum qs_status read_policy(const struct run_options *options, struct prepared *prepared, struct qs_error *err)
 {
-    const struct qs_policy_options where = {.root = options->root};
+    const struct qs_policy_options where = {.size = sizeof where, .root = options->root};
     const char *session = getenv(QS_SESSION_VARIABLE);
     if (!session)
         return qs_policy_read(&where, &prepared->result, err);

@@ -49,7 +49,7 @@ json_t *run_record_time(const struct timespec *at)
 static json_t *digest_value(const struct qs_policy_result *result)
 {
     char text[DIGEST_TEXT_BYTES];
-    if (!result || qs_policy_state(result) != QS_POLICY_PRESENT)
+    if (!result || qs_policy_status(result) != QS_OK)
         return json_null();
     digest_format(qs_policy_digest(result), text);
     return json_string(text);

@@ -182,12 +182,14 @@ static void look_file(const struct kill_context *context, struct kill_look *ret_
 static enum qs_status publish(const struct paths *paths, struct qs_error *err)
 {
     struct qs_store *store = NULL;
-    struct qs_target target = {.file = paths->file, .scope = "system"};
+    struct qs_target target = {.size = sizeof target, .file = paths->file, .scope = QS_SCOPE_SYSTEM};
     enum qs_publish_outcome outcome;
     enum qs_status status =
-        qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = paths->root}, &store, err);
+        qs_store_open(QS_SCOPE_SYSTEM,
+                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = paths->root}, &store,
+                      err);
     if (!status)
-        status = qs_publish(store, paths->root, &target, 0, &outcome, err);
+        status = qs_publish(store, &target, 0, &outcome, err);
     qs_store_close(store);
     return status;
 }

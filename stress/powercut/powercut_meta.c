@@ -123,11 +123,15 @@ static enum power_verdict judge_refused(const struct meta_commit *commit, char *
 {
     struct qs_store *store = NULL;
     struct qs_error err = {0};
-    struct qs_repair_report repair;
+    struct qs_repair_report *repair = NULL;
     struct steps_look look;
-    enum qs_status status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = META_ROOT}, &store, &err);
+    enum qs_status status =
+        qs_store_open(QS_SCOPE_SYSTEM,
+                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = META_ROOT}, &store,
+                      &err);
     if (!status)
         status = qs_store_repair(store, true, QS_DEFAULT_WAIT_MS, &repair, &err);
+    qs_repair_report_free(repair);
     qs_store_close(store);
     if (status) {
         (void)snprintf(why, POWER_TEXT_BYTES, "repair: %.300s", err.message);

@@ -165,7 +165,9 @@ static enum power_verdict check_required(const char *root, char *why)
     struct qs_store *store = NULL;
     struct qs_error err = {0};
     bool required = false;
-    enum qs_status status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &store, &err);
+    enum qs_status status =
+        qs_store_open(QS_SCOPE_SYSTEM,
+                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root}, &store, &err);
     if (!status)
         status = qs_store_is_required(store, &required, &err);
     qs_store_close(store);

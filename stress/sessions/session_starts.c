@@ -193,7 +193,9 @@ static enum qs_status open_store(const struct sessions_config *config, struct qs
 {
     char root[4096];
     root_path(config, root, sizeof root);
-    return qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, ret_store, err);
+    return qs_store_open(QS_SCOPE_SYSTEM,
+                         &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root}, ret_store,
+                         err);
 }
 
 static enum qs_status save_policy(struct qs_store *store, uint64_t number, struct qs_error *err)
@@ -206,7 +208,7 @@ static enum qs_status save_policy(struct qs_store *store, uint64_t number, struc
     char count[32];
     int count_len = snprintf(count, sizeof count, "%llu", (unsigned long long)number);
     struct qs_txn *txn = NULL;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     enum qs_status status = qs_txn_begin(store, QS_DEFAULT_WAIT_MS, &txn, err);
     if (!status)
         status = qs_txn_set(txn, "tools.executionSandbox", policy, (size_t)len, err);
@@ -254,7 +256,9 @@ static enum start read_once(const struct sessions_config *config, char *reason)
     struct qs_error err = {0};
     struct qs_policy_result *result = NULL;
     root_path(config, root, sizeof root);
-    enum qs_status status = qs_policy_read(&(struct qs_policy_options){.root = root}, &result, &err);
+    enum qs_status status =
+        qs_policy_read(&(struct qs_policy_options){.size = sizeof(struct qs_policy_options), .root = root}, &result,
+                       &err);
     enum start start = START_REFUSED;
     if (!status)
         start = qs_policy_get(result)->network == QS_NET_CLOSED ? START_CONFINED : START_UNCONFINED;

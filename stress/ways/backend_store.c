@@ -26,7 +26,9 @@ static void told(char *reason, const struct qs_error *err)
 
 static enum qs_status open_store(const struct backend_config *config, struct qs_store **ret_store, struct qs_error *err)
 {
-    return qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = config->dir}, ret_store, err);
+    return qs_store_open(QS_SCOPE_SYSTEM,
+                         &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = config->dir},
+                         ret_store, err);
 }
 
 /* The document becomes the store's content. */
@@ -52,7 +54,7 @@ static bool store_prepare(const struct backend_config *config, char *reason)
     struct qs_error err = {0};
     struct qs_store *store = NULL;
     struct qs_txn *txn = NULL;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     struct document first = {.generation = 2, .writer = DOCUMENT_NOBODY}; /* init made generation 1 */
     enum qs_status status = open_store(config, &store, &err);
     if (!status)
@@ -155,7 +157,7 @@ static enum qs_status change(struct qs_txn *txn, struct document_shape shape, un
                              struct backend_save *save, struct qs_error *err)
 {
     struct backend_look look = {0};
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     judge(qs_txn_base(txn), shape, &look);
     if (!look.has_document) {
         memcpy(save->reason, look.reason, sizeof save->reason);

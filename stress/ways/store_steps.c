@@ -20,7 +20,9 @@ static void free_txn(struct qs_txn **txn)
 
 static enum qs_status open_at(const char *root, struct qs_store **ret_store, struct qs_error *err)
 {
-    return qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, ret_store, err);
+    return qs_store_open(QS_SCOPE_SYSTEM,
+                         &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root}, ret_store,
+                         err);
 }
 
 static struct document numbered(uint64_t number)
@@ -65,7 +67,7 @@ static enum qs_status save(const char *root, uint64_t number, unsigned wait_ms, 
 {
     AUTO_STORE struct qs_store *store = NULL;
     AUTO_TXN struct qs_txn *txn = NULL;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     enum qs_status status = open_at(root, &store, err);
     if (!status)
         status = qs_txn_begin(store, wait_ms, &txn, err);
@@ -90,7 +92,7 @@ enum qs_status steps_rollback(const char *root, uint64_t generation, struct qs_e
 {
     AUTO_STORE struct qs_store *store = NULL;
     AUTO_TXN struct qs_txn *txn = NULL;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     enum qs_status status = open_at(root, &store, err);
     if (!status)
         status = qs_txn_begin(store, QS_DEFAULT_WAIT_MS, &txn, err);
@@ -118,7 +120,7 @@ enum qs_status steps_backup(const char *root, const char *file, struct qs_error 
 enum qs_status steps_restore(const char *root, const char *file, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     enum qs_status status = open_at(root, &store, err);
     return status ? status : qs_store_restore(store, file, QS_DEFAULT_WAIT_MS, &info, err);
 }
@@ -180,7 +182,7 @@ static void look_at_open(struct qs_store *store, struct steps_look *ret_look)
 static void look_deeper(struct qs_store *store, enum steps_depth depth, struct steps_look *look)
 {
     struct qs_error err = {0};
-    struct qs_fsck_report fsck;
+    struct qs_fsck_report fsck = {.size = sizeof fsck};
     char detail[128];
     enum qs_status status = qs_store_fsck(store, &fsck, &err);
     if (status) {

@@ -256,7 +256,7 @@ replace() {
     command -v strace >/dev/null || skip "strace is not installed"
     opened() {
         strace -f -e trace=openat,openat2 -o "$SCRATCH/trace" "$QS" --root "$ROOT" --system set a.b "$1" >/dev/null
-                grep -c '"data.mdb"' "$SCRATCH/trace"
+        grep -c '"data.mdb"' "$SCRATCH/trace"
     }
     [ "$(opened 2)" -eq 1 ]
     [ "$(opened 2)" -eq 1 ] # unchanged, likewise

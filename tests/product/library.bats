@@ -45,7 +45,7 @@ install_there() {
         cat "$BATS_TEST_TMPDIR/example.c"
         gcc -std=c17 -Wall -Wno-unused -Iinclude -Werror -fsyntax-only "$BATS_TEST_TMPDIR/example.c"
         sed 's/= {0};/= {};/' "$BATS_TEST_TMPDIR/example.c" >"$BATS_TEST_TMPDIR/example.cc"
-        g++ -std=c++11 -Wall -Wno-unused -Iinclude -Werror -fsyntax-only "$BATS_TEST_TMPDIR/example.cc"
+        g++ -std=c++20 -Wall -Wno-unused -Iinclude -Werror -fsyntax-only "$BATS_TEST_TMPDIR/example.cc"
     done
     [ "$count" -ge 4 ]
 }
@@ -55,10 +55,16 @@ install_there() {
     nm -D --defined-only "$so" | awk '$2 ~ /[TDBR]/ {sub(/@@?.*/, "", $3); print $3}' | grep -v '^QSETTINGS_' | sort >"$BATS_TEST_TMPDIR/symbols"
     diff -u tests/fixtures/abi/libqsettings.symbols "$BATS_TEST_TMPDIR/symbols"
     readelf -d "$so" | grep -q 'SONAME.*\[libqsettings.so.0\]'
+    # each one under the release that it came with, and none under a wildcard
+    nm -D --defined-only --with-symbol-versions "$so" | sed -n 's/.* T \(qs_.*\)@@\(.*\)/\1 \2/p' | sort >"$BATS_TEST_TMPDIR/versions"
+    awk '/^QSETTINGS_/ { node = $1 } /^ +qs_/ { sub(/;/, "", $1); print $1, node }' libqsettings.map | sort | diff -u - "$BATS_TEST_TMPDIR/versions"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/versions")" -eq "$(wc -l <tests/fixtures/abi/libqsettings.symbols)" ]
+    run grep 'qs_\*' libqsettings.map
+    [ "$status" -eq 1 ]
 }
 
 @test "the Debian package records the same symbols" {
-    sed -n 's/^ \(qs_[a-z_0-9]*\)@QSETTINGS_0 .*/\1/p' packaging/debian/libqsettings0.symbols >"$BATS_TEST_TMPDIR/packaged"
+    sed -n 's/^ \(qs_[a-z_0-9]*\)@QSETTINGS_[0-9.]* .*/\1/p' packaging/debian/libqsettings0.symbols >"$BATS_TEST_TMPDIR/packaged"
     diff -u tests/fixtures/abi/libqsettings.symbols "$BATS_TEST_TMPDIR/packaged"
 }
 
@@ -121,7 +127,7 @@ int main(void)
 {
     struct qs_error err = {0};
     struct qs_store *store = NULL;
-    if (qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = "/nonexistent"}, &store, &err))
+    if (qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = "/nonexistent"}, &store, &err))
         return 1;
     struct qs_snapshot *snapshot = NULL;
     enum qs_status status = qs_snapshot_take(store, &snapshot, &err);

@@ -28,25 +28,25 @@ static int teardown_user(void **state)
 static enum qs_status publish_with(unsigned flags)
 {
     err = (struct qs_error){0};
-    return qs_publish(NULL, scratch.dir, &target, flags, NULL, &err);
+    return qs_publish(system_store, &target, flags, NULL, &err);
 }
 
 static void assert_published(enum qs_publish_outcome expected)
 {
     enum qs_publish_outcome outcome;
     err = (struct qs_error){0};
-    if (qs_publish(system_store, scratch.dir, &target, 0, &outcome, &err) != QS_OK)
+    if (qs_publish(system_store, &target, 0, &outcome, &err) != QS_OK)
         fail_msg("%s", err.message);
     assert_int_equal(outcome, expected);
 }
 
 static enum qs_publish_state state_of(void)
 {
-    struct qs_publish_report report = {0};
-    if (qs_publish_check(NULL, scratch.dir, &target, &report, &err) != QS_OK)
+    struct qs_publish_report *report = NULL;
+    if (qs_publish_check(system_store, &target, &report, &err) != QS_OK)
         fail_msg("%s", err.message);
-    enum qs_publish_state state = report.state;
-    qs_publish_report_release(&report);
+    enum qs_publish_state state = report->state;
+    qs_publish_report_free(report);
     return state;
 }
 
@@ -66,7 +66,7 @@ static void effective_settings_are_written_for_their_user_alone(void **state)
     (void)state;
     user = stores_open(scratch.dir, QS_SCOPE_USER);
     stores_become(user, "{\"tools\": {\"approvalMode\": \"yolo\"}, \"ui\": {\"theme\": \"dark\"}}");
-    target.scope = "effective";
+    target.scope = QS_SCOPE_EFFECTIVE;
     mode_t old = umask(0);
     assert_int_equal(publish_with(0), QS_OK);
     (void)umask(old);
@@ -95,7 +95,7 @@ static void for_qwen_the_executor_is_left_out_and_its_closed_object_is_exact(voi
     char *text = scratch_read(file, NULL);
     assert_non_null(strstr(text, "executor"));
     free(text);
-    target.for_qwen = true;
+    target.dialect = QS_DIALECT_QWEN_CODE;
     assert_published(QS_PUBLISH_WRITTEN);
     assert_true(scratch_holds(file, "{\n  \"tools\": {\n    \"executionSandbox\": {\n"
                                     "      \"filesystem\": \"workspace-write\",\n      \"network\": \"closed\"\n"
@@ -181,48 +181,48 @@ static void check_tells_each_state_and_changes_nothing(void **state)
     assert_int_equal(state_of(), QS_PUBLISH_CURRENT);
     stores_become(system_store, "{\"a\": 1, \"b\": [1], \"tools\": {\"approvalMode\": \"plan\"}}");
     scratch_write(file, "{ // mine\n \"b\": [1, 2], \"c\": {}, \"tools\": {\"approvalMode\": \"plan\"}}");
-    struct qs_publish_report report = {0};
-    assert_int_equal(qs_publish_check(NULL, scratch.dir, &target, &report, &err), QS_OK);
-    assert_int_equal(report.state, QS_PUBLISH_EDITED);
-    assert_string_equal(qs_publish_state_name(report.state), "edited");
-    assert_int_equal(report.count, 3);
-    assert_string_equal(report.differences[0].key, "a");
-    assert_null(report.differences[0].in_file);
-    assert_string_equal(report.differences[0].in_store, "1");
-    assert_string_equal(report.differences[1].key, "b");
-    assert_string_equal(report.differences[1].in_file, "[1,2]");
-    assert_string_equal(report.differences[1].in_store, "[1]");
-    assert_string_equal(report.differences[2].key, "c");
-    assert_string_equal(report.differences[2].in_file, "{}");
-    assert_null(report.differences[2].in_store);
-    qs_publish_report_release(&report);
+    struct qs_publish_report *report = NULL;
+    assert_int_equal(qs_publish_check(system_store, &target, &report, &err), QS_OK);
+    assert_int_equal(report->state, QS_PUBLISH_EDITED);
+    assert_string_equal(qs_publish_state_name(report->state), "edited");
+    assert_int_equal(report->count, 3);
+    assert_string_equal(qs_publish_report_difference(report, 0)->key, "a");
+    assert_null(qs_publish_report_difference(report, 0)->in_file);
+    assert_string_equal(qs_publish_report_difference(report, 0)->in_store, "1");
+    assert_string_equal(qs_publish_report_difference(report, 1)->key, "b");
+    assert_string_equal(qs_publish_report_difference(report, 1)->in_file, "[1,2]");
+    assert_string_equal(qs_publish_report_difference(report, 1)->in_store, "[1]");
+    assert_string_equal(qs_publish_report_difference(report, 2)->key, "c");
+    assert_string_equal(qs_publish_report_difference(report, 2)->in_file, "{}");
+    assert_null(qs_publish_report_difference(report, 2)->in_store);
+    qs_publish_report_free(report);
     assert_int_equal(scratch_count(in("out"), ""), 1);
 }
 
 static void check_tells_layout_and_broken_text_apart(void **state)
 {
     (void)state;
-    struct qs_publish_report report = {0};
+    struct qs_publish_report *report = NULL;
     assert_published(QS_PUBLISH_WRITTEN);
     scratch_write(file, "{\"tools\": {\"approvalMode\": \"default\"}}");
-    assert_int_equal(qs_publish_check(NULL, scratch.dir, &target, &report, &err), QS_OK);
-    assert_int_equal(report.state, QS_PUBLISH_EDITED);
-    assert_int_equal(report.count, 0);
-    assert_int_equal(report.parse.status, QS_OK);
-    qs_publish_report_release(&report);
+    assert_int_equal(qs_publish_check(system_store, &target, &report, &err), QS_OK);
+    assert_int_equal(report->state, QS_PUBLISH_EDITED);
+    assert_int_equal(report->count, 0);
+    assert_null(report->parse);
+    qs_publish_report_free(report);
     scratch_write(file, "{\n  \"tools\": }");
-    assert_int_equal(qs_publish_check(NULL, scratch.dir, &target, &report, &err), QS_OK);
-    assert_int_equal(report.state, QS_PUBLISH_EDITED);
-    assert_int_equal(report.count, 0);
-    assert_int_equal(report.parse.status, QS_INVALID);
-    assert_int_equal(report.parse.line, 2);
-    qs_publish_report_release(&report);
+    assert_int_equal(qs_publish_check(system_store, &target, &report, &err), QS_OK);
+    assert_int_equal(report->state, QS_PUBLISH_EDITED);
+    assert_int_equal(report->count, 0);
+    assert_int_equal(report->parse->status, QS_INVALID);
+    assert_int_equal(report->parse->line, 2);
+    qs_publish_report_free(report);
 }
 
 static void an_absent_store_never_becomes_an_empty_file(void **state)
 {
     (void)state;
-    target.scope = "effective";
+    target.scope = QS_SCOPE_EFFECTIVE;
     assert_int_equal(publish_with(0), QS_OK);
     char *before = scratch_read(file, NULL);
     /* The system store is required, and gone: the text without it would drop its policy. */
@@ -239,9 +239,9 @@ static void an_absent_store_never_becomes_an_empty_file(void **state)
     user = NULL;
     assert_int_equal(rename(in("user"), in("gone-too")), 0);
     assert_int_equal(publish_with(QS_PUBLISH_FORCE), QS_ABSENT); /* no store at all */
-    target.scope = "system";
+    target.scope = QS_SCOPE_SYSTEM;
     assert_int_equal(publish_with(QS_PUBLISH_FORCE), QS_ABSENT);
-    target.scope = "defaults";
+    target.scope = QS_SCOPE_DEFAULTS;
     assert_int_equal(publish_with(QS_PUBLISH_FORCE), QS_ABSENT);
 }
 
@@ -250,7 +250,7 @@ static void secrets_are_not_published_for_everyone(void **state)
     (void)state;
     user = stores_open(scratch.dir, QS_SCOPE_USER);
     stores_set(user, "security.auth.apiKey", "\"sk-very-secret\"");
-    target.scope = "user";
+    target.scope = QS_SCOPE_USER;
     scratch_write(file, "{}");
     assert_int_equal(chmod(file, 0644), 0);
     assert_int_equal(publish_with(QS_PUBLISH_FORCE), QS_UNTRUSTED);
@@ -293,11 +293,15 @@ static void targets_without_sense_are_refused(void **state)
         assert_int_equal(publish_with(0), QS_USAGE);
     }
     target.file = file;
-    target.scope = "workspace";
+    target.scope = (enum qs_scope)4;
     assert_int_equal(publish_with(0), QS_USAGE);
-    target.scope = NULL;
+    target.scope = (enum qs_scope) - 1;
     assert_int_equal(publish_with(0), QS_USAGE);
-    target.scope = "system";
+    target.scope = QS_SCOPE_SYSTEM;
+    target.dialect = (enum qs_dialect)2;
+    assert_int_equal(publish_with(0), QS_USAGE);
+    target.dialect = QS_DIALECT_FULL;
+    target.scope = QS_SCOPE_SYSTEM;
     target.format = (enum qs_publish_format)7;
     assert_int_equal(publish_with(0), QS_USAGE);
 }

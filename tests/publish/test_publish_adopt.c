@@ -24,7 +24,7 @@ static int setup_both(void **state)
     user = stores_open(scratch.dir, QS_SCOPE_USER);
     stores_become(system_store, "{\"tools\": {\"approvalMode\": \"plan\", \"core\": [\"ls\"]}}");
     stores_become(user, "{\"ui\": {\"theme\": \"dark\", \"font\": {\"size\": 10}}, \"gone\": 1}");
-    target.scope = "user";
+    target.scope = QS_SCOPE_USER;
     return 0;
 }
 
@@ -36,15 +36,15 @@ static int teardown_both(void **state)
 
 static void publish(void)
 {
-    if (qs_publish(NULL, scratch.dir, &target, 0, NULL, &err) != QS_OK)
+    if (qs_publish(system_store, &target, 0, NULL, &err) != QS_OK)
         fail_msg("%s", err.message);
 }
 
 static enum qs_status adopt(struct qs_commit_info *ret_info)
 {
-    struct qs_adopt_options options = {.wait_ms = 1000};
+    struct qs_adopt_options options = {.size = sizeof options, .wait_ms = 1000};
     err = (struct qs_error){0};
-    return qs_publish_adopt(user, scratch.dir, &target, &options, ret_info, &err);
+    return qs_publish_adopt(user, &target, &options, ret_info, &err);
 }
 
 static void assert_value(struct qs_store *store, const char *key, const char *expected)
@@ -68,9 +68,9 @@ static uint64_t generation(struct qs_store *store)
 static void edits_become_one_commit_and_the_file_is_published_again(void **state)
 {
     (void)state;
-    struct qs_commit_info info = {0};
+    struct qs_commit_info info = {.size = sizeof info};
     struct qs_history *history = NULL;
-    struct qs_record record;
+    const struct qs_record *record = NULL;
     publish();
     uint64_t before = generation(user);
     /* One value changed, one added, one taken out, an object in place of a value; a comment, another layout. */
@@ -80,14 +80,14 @@ static void edits_become_one_commit_and_the_file_is_published_again(void **state
     assert_true(info.changed);
     assert_int_equal(info.generation, before + 1);
     assert_value(user, NULL, "{\"new\":[1,2],\"ui\":{\"font\":{\"size\":10},\"theme\":{\"day\":\"light\"}}}");
-    struct qs_publish_report report = {0};
-    assert_int_equal(qs_publish_check(NULL, scratch.dir, &target, &report, &err), QS_OK);
-    assert_int_equal(report.state, QS_PUBLISH_CURRENT);
-    qs_publish_report_release(&report);
+    struct qs_publish_report *report = NULL;
+    assert_int_equal(qs_publish_check(system_store, &target, &report, &err), QS_OK);
+    assert_int_equal(report->state, QS_PUBLISH_CURRENT);
+    qs_publish_report_free(report);
     assert_int_equal(qs_history_open(user, &history, &err), QS_OK);
     assert_int_equal(qs_history_find(history, before + 1, &record, &err), QS_OK);
-    assert_non_null(strstr(record.message, "adopt"));
-    assert_non_null(strstr(record.message, file));
+    assert_non_null(strstr(record->message, "adopt"));
+    assert_non_null(strstr(record->message, file));
     qs_history_close(history);
     /* A value in place of an object, too. */
     scratch_write(file, "{\"new\": [1, 2], \"ui\": 5}");
@@ -98,7 +98,7 @@ static void edits_become_one_commit_and_the_file_is_published_again(void **state
 static void a_file_that_was_not_edited_makes_no_commit(void **state)
 {
     (void)state;
-    struct qs_commit_info info = {0};
+    struct qs_commit_info info = {.size = sizeof info};
     publish();
     uint64_t before = generation(user);
     assert_int_equal(adopt(&info), QS_OK);
@@ -138,7 +138,7 @@ static void a_file_that_was_never_published_is_merged(void **state)
 static void of_effective_settings_only_the_edits_land_in_the_scope(void **state)
 {
     (void)state;
-    target.scope = "effective";
+    target.scope = QS_SCOPE_EFFECTIVE;
     publish();
     char *text = scratch_read(file, NULL);
     assert_non_null(strstr(text, "\"plan\""));
@@ -153,7 +153,7 @@ static void of_effective_settings_only_the_edits_land_in_the_scope(void **state)
 static void what_another_scope_sets_cannot_be_taken_out(void **state)
 {
     (void)state;
-    target.scope = "effective";
+    target.scope = QS_SCOPE_EFFECTIVE;
     publish();
     uint64_t before = generation(user);
     const char *edit =
@@ -170,7 +170,7 @@ static void a_list_that_scopes_add_up_is_not_adopted_from_the_sum(void **state)
     (void)state;
     stores_set(system_store, "context.includeDirectories", "[\"/srv\"]");
     stores_set(user, "context.includeDirectories", "[\"/home/me\"]");
-    target.scope = "effective";
+    target.scope = QS_SCOPE_EFFECTIVE;
     publish();
     char *text = scratch_read(file, NULL);
     char *at = strstr(text, "\"/srv\"");
@@ -198,7 +198,7 @@ static void a_text_that_cannot_be_read_or_is_not_allowed_is_refused_with_its_pla
     assert_int_equal(generation(user), before); /* not even the good part */
     assert_int_equal(unlink(file), 0);
     assert_int_equal(adopt(NULL), QS_NOT_FOUND);
-    target.scope = "system";
+    target.scope = QS_SCOPE_SYSTEM;
     assert_int_equal(adopt(NULL), QS_USAGE); /* into the user store */
 }
 
@@ -213,7 +213,7 @@ static void edit_again(unsigned number, const char *call, void *context)
 static void a_file_edited_again_meanwhile_is_not_overwritten(void **state)
 {
     (void)state;
-    struct qs_commit_info info = {0};
+    struct qs_commit_info info = {.size = sizeof info};
     publish();
     uint64_t before = generation(user);
     scratch_write(file, "{\"first\": true}");

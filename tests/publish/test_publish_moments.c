@@ -39,11 +39,11 @@ static void prepare(void)
 {
     (void)snprintf(out, sizeof out, "%s", scratch_path(&scratch, "out"));
     (void)snprintf(file, sizeof file, "%s", scratch_path(&scratch, "out/settings.json"));
-    target = (struct qs_target){.file = file, .scope = "system"};
+    target = (struct qs_target){.size = sizeof(struct qs_target), .file = file, .scope = QS_SCOPE_SYSTEM};
     stores_set(store, "n", "1");
     if (scratch_exists(file))
         assert_int_equal(unlink(file), 0);
-    if (qs_publish(NULL, scratch.dir, &target, 0, NULL, &err) != QS_OK)
+    if (qs_publish(store, &target, 0, NULL, &err) != QS_OK)
         fail_msg("%s", err.message);
     assert_true(scratch_holds(file, OLD_TEXT));
     stores_set(store, "n", "2");
@@ -71,7 +71,7 @@ static int teardown(void **state)
 static enum qs_status publish(void)
 {
     err = (struct qs_error){0};
-    return qs_publish(NULL, scratch.dir, &target, 0, NULL, &err);
+    return qs_publish(store, &target, 0, NULL, &err);
 }
 
 static unsigned count_calls(void)
@@ -152,7 +152,7 @@ static void publish_newer(unsigned number, const char *call, void *context)
     (void)call;
     (void)context;
     stores_set(store, "n", "3");
-    if (qs_publish(NULL, scratch.dir, &target, 0, NULL, NULL) != QS_OK)
+    if (qs_publish(store, &target, 0, NULL, NULL) != QS_OK)
         abort();
 }
 
@@ -240,9 +240,9 @@ static void a_crash_between_commit_and_publishing_is_made_good(void **state)
     (void)state;
     size_t written = 0;
     assert_int_equal(qs_publish_register(store, &target, NULL, 1000, NULL, &err), QS_OK);
-    assert_int_equal(qs_publish_registered(store, scratch.dir, NULL, &err), QS_OK);
+    assert_int_equal(qs_publish_registered(store, NULL, &err), QS_OK);
     stores_set(store, "n", "3"); /* and the one who committed dies here */
-    assert_int_equal(qs_publish_registered(store, scratch.dir, &written, &err), QS_OK);
+    assert_int_equal(qs_publish_registered(store, &written, &err), QS_OK);
     assert_int_equal(written, 1);
     assert_true(scratch_holds(file, NEWER_TEXT));
 }
@@ -280,7 +280,7 @@ static int without_attributes(void *context)
     scratch_write(file, NEW_TEXT); /* what was published before the last one is somebody's edit, too */
     EXPECT(publish() == QS_CONFLICT);
     EXPECT(scratch_holds(file, NEW_TEXT));
-    EXPECT(qs_publish(NULL, scratch.dir, &target, QS_PUBLISH_FORCE, NULL, &err) == QS_OK);
+    EXPECT(qs_publish(store, &target, QS_PUBLISH_FORCE, NULL, &err) == QS_OK);
     EXPECT(publish() == QS_OK);
     EXPECT(scratch_count(out, "") == 2);
     return 0;
@@ -338,7 +338,7 @@ static int forced_without_attributes(void *context)
     scratch_write(file, "my edit");
     /* Forcing fails after it was announced: the edit must not count as published now. */
     faults_start(&(struct fault){.at = 1, .only = "mkdirat", .code = EIO});
-    EXPECT(qs_publish(NULL, scratch.dir, &target, QS_PUBLISH_FORCE, NULL, &err) == QS_IO);
+    EXPECT(qs_publish(store, &target, QS_PUBLISH_FORCE, NULL, &err) == QS_IO);
     (void)faults_stop();
     EXPECT(publish() == QS_CONFLICT);
     EXPECT(scratch_holds(file, "my edit"));
@@ -361,7 +361,7 @@ static void without_exchange_only_forcing_publishes(void **state)
     (void)faults_stop();
     assert_true(scratch_holds(file, OLD_TEXT));
     faults_start(&(struct fault){.at = 2, .only = "renameat2", .code = EINVAL});
-    assert_int_equal(qs_publish(NULL, scratch.dir, &target, QS_PUBLISH_FORCE, NULL, &err), QS_OK);
+    assert_int_equal(qs_publish(store, &target, QS_PUBLISH_FORCE, NULL, &err), QS_OK);
     (void)faults_stop();
     assert_true(scratch_holds(file, NEW_TEXT));
     assert_int_equal(publish(), QS_OK);

@@ -26,10 +26,10 @@ static enum qs_status register_target(void)
 static void a_registered_target_is_listed_covered_and_published(void **state)
 {
     (void)state;
-    struct qs_target_list list = {0};
+    struct qs_target_list *list = NULL;
     struct qs_snapshot *before = NULL, *after = NULL;
     size_t written = 77;
-    target.for_qwen = true;
+    target.dialect = QS_DIALECT_QWEN_CODE;
     assert_int_equal(qs_snapshot_take(system_store, &before, &err), QS_OK);
     assert_int_equal(register_target(), QS_OK);
     assert_int_equal(qs_snapshot_take(system_store, &after, &err), QS_OK);
@@ -39,19 +39,19 @@ static void a_registered_target_is_listed_covered_and_published(void **state)
     qs_snapshot_unref(after);
     assert_false(scratch_exists(file));
     assert_int_equal(qs_publish_list(system_store, &list, &err), QS_OK);
-    assert_int_equal(list.count, 1);
-    assert_string_equal(list.items[0].file, file);
-    assert_string_equal(list.items[0].scope, "system");
-    assert_int_equal(list.items[0].format, QS_PUBLISH_JSON);
-    assert_true(list.items[0].for_qwen);
-    qs_target_list_release(&list);
-    assert_int_equal(qs_publish_registered(system_store, scratch.dir, &written, &err), QS_OK);
+    assert_int_equal(qs_target_list_count(list), 1);
+    assert_string_equal(qs_target_list_at(list, 0)->file, file);
+    assert_int_equal(qs_target_list_at(list, 0)->scope, QS_SCOPE_SYSTEM);
+    assert_int_equal(qs_target_list_at(list, 0)->format, QS_PUBLISH_JSON);
+    assert_true(qs_target_list_at(list, 0)->dialect == QS_DIALECT_QWEN_CODE);
+    qs_target_list_free(list);
+    assert_int_equal(qs_publish_registered(system_store, &written, &err), QS_OK);
     assert_int_equal(written, 1);
     assert_true(scratch_holds(file, DEFAULT_TEXT));
-    assert_int_equal(qs_publish_registered(system_store, scratch.dir, &written, &err), QS_OK);
+    assert_int_equal(qs_publish_registered(system_store, &written, &err), QS_OK);
     assert_int_equal(written, 0);
     stores_set(system_store, "tools.approvalMode", "\"plan\"");
-    assert_int_equal(qs_publish_registered(system_store, scratch.dir, &written, NULL), QS_OK);
+    assert_int_equal(qs_publish_registered(system_store, &written, NULL), QS_OK);
     assert_int_equal(written, 1);
 }
 
@@ -61,10 +61,10 @@ static void an_unregistered_target_stays_and_is_published_no_more(void **state)
     size_t written = 77;
     assert_int_equal(qs_publish_unregister(system_store, file, NULL, 1000, NULL, &err), QS_NOT_FOUND);
     assert_int_equal(register_target(), QS_OK);
-    assert_int_equal(qs_publish_registered(system_store, scratch.dir, NULL, &err), QS_OK);
+    assert_int_equal(qs_publish_registered(system_store, NULL, &err), QS_OK);
     assert_int_equal(qs_publish_unregister(system_store, file, "enough", 1000, NULL, &err), QS_OK);
     stores_set(system_store, "tools.approvalMode", "\"plan\"");
-    assert_int_equal(qs_publish_registered(system_store, scratch.dir, &written, &err), QS_OK);
+    assert_int_equal(qs_publish_registered(system_store, &written, &err), QS_OK);
     assert_int_equal(written, 0);
     assert_true(scratch_holds(file, DEFAULT_TEXT));
     assert_int_equal(qs_publish_unregister(system_store, "", NULL, 1000, NULL, &err), QS_USAGE);
@@ -73,7 +73,7 @@ static void an_unregistered_target_stays_and_is_published_no_more(void **state)
 static struct qs_commit_info commit_one(const char *value)
 {
     struct qs_txn *txn = NULL;
-    struct qs_commit_info info = {0};
+    struct qs_commit_info info = {.size = sizeof info};
     assert_int_equal(qs_txn_begin(system_store, 1000, &txn, &err), QS_OK);
     assert_int_equal(qs_txn_set(txn, "n", value, strlen(value), &err), QS_OK);
     assert_int_equal(qs_txn_commit(txn, NULL, &info, &err), QS_OK);
@@ -84,7 +84,7 @@ static struct qs_commit_info commit_one(const char *value)
 static void a_commit_tells_how_many_targets_the_store_has(void **state)
 {
     (void)state;
-    struct qs_commit_info info = {0};
+    struct qs_commit_info info = {.size = sizeof info};
     assert_int_equal(commit_one("1").target_count, 0);
     assert_int_equal(qs_publish_register(system_store, &target, NULL, 1000, &info, &err), QS_OK);
     assert_int_equal(info.target_count, 1);
@@ -103,9 +103,12 @@ static void an_absent_store_has_no_registered_targets(void **state)
     (void)state;
     size_t written = 77;
     struct qs_store *absent = NULL;
-    assert_int_equal(qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = scratch.dir}, &absent, &err),
+    assert_int_equal(qs_store_open(QS_SCOPE_DEFAULTS,
+                                   &(struct qs_store_options){.size = sizeof(struct qs_store_options),
+                                                              .root = scratch.dir},
+                                   &absent, &err),
                      QS_OK);
-    assert_int_equal(qs_publish_registered(absent, scratch.dir, &written, &err), QS_OK);
+    assert_int_equal(qs_publish_registered(absent, &written, &err), QS_OK);
     assert_int_equal(written, 0);
     qs_store_close(absent);
 }
@@ -113,12 +116,12 @@ static void an_absent_store_has_no_registered_targets(void **state)
 static void assert_not_registrable(enum qs_status status, const char *reason)
 {
     enum qs_status got = register_target();
-    struct qs_target_list list = {0};
+    struct qs_target_list *list = NULL;
     if (got != status || !strstr(err.message, reason))
         fail_msg("%d '%s' instead of %d '%s'", got, err.message, status, reason);
     assert_int_equal(qs_publish_list(system_store, &list, &err), QS_OK);
-    assert_int_equal(list.count, 0);
-    qs_target_list_release(&list);
+    assert_int_equal(qs_target_list_count(list), 0);
+    qs_target_list_free(list);
 }
 
 static void only_what_is_the_store_owners_own_can_be_registered(void **state)
@@ -147,8 +150,8 @@ static void only_what_is_the_store_owners_own_can_be_registered(void **state)
     target.file = path;
     assert_not_registrable(QS_USAGE, "511");
     target.file = file;
-    target.scope = "user";
-    assert_not_registrable(QS_USAGE, "do not change the settings of user");
+    target.scope = QS_SCOPE_USER;
+    assert_not_registrable(QS_USAGE, "do not change the settings of scope user");
 }
 
 static void a_directory_given_away_later_is_published_into_no_more(void **state)
@@ -162,7 +165,7 @@ static void a_directory_given_away_later_is_published_into_no_more(void **state)
     target.file = second;
     assert_int_equal(register_target(), QS_OK);
     assert_int_equal(chown(in("out"), ALICE, ALICE), 0);
-    assert_int_equal(qs_publish_registered(system_store, scratch.dir, &written, &err), QS_UNTRUSTED);
+    assert_int_equal(qs_publish_registered(system_store, &written, &err), QS_UNTRUSTED);
     assert_string_equal(err.file, file);
     assert_int_equal(written, 1); /* the other one was published all the same */
     assert_false(scratch_exists(file));
@@ -180,8 +183,8 @@ static void a_registration_of_unknown_form_is_damage(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         struct qs_txn *txn = NULL;
-        struct qs_commit_info info;
-        struct qs_target_list list = {0};
+        struct qs_commit_info info = {.size = sizeof info};
+        struct qs_target_list *list = NULL;
         assert_int_equal(qs_txn_begin(system_store, 1000, &txn, &err), QS_OK);
         assert_int_equal(txn_put_target(txn, (struct qs_bytes){"/x", 2},
                                         (struct qs_bytes){values[i], strlen(values[i])}, &err),
@@ -190,14 +193,14 @@ static void a_registration_of_unknown_form_is_damage(void **state)
         qs_txn_free(txn);
         assert_int_equal(qs_publish_list(system_store, &list, &err), QS_DAMAGED);
         assert_non_null(strstr(err.message, "/x"));
-        assert_int_equal(qs_publish_registered(system_store, scratch.dir, NULL, &err), QS_DAMAGED);
+        assert_int_equal(qs_publish_registered(system_store, NULL, &err), QS_DAMAGED);
     }
 }
 
 /* As ALICE, with a store of her own below DIR/alice. */
 static int alices_register(void *context)
 {
-    struct qs_target own = {.scope = "user"};
+    struct qs_target own = {.size = sizeof own, .scope = QS_SCOPE_USER};
     char root[SCRATCH_PATH_BYTES], path[SCRATCH_PATH_BYTES];
     int failed = 0;
     (void)context;
@@ -214,7 +217,7 @@ static int alices_register(void *context)
     own.file = path;
     (void)snprintf(path, sizeof path, "%s", in("alice/settings.json"));
     EXPECT(qs_publish_register(hers, &own, NULL, 1000, NULL, &err) == QS_OK);
-    EXPECT(qs_publish_registered(hers, root, NULL, &err) == QS_OK);
+    EXPECT(qs_publish_registered(hers, NULL, &err) == QS_OK);
     EXPECT(scratch_exists(path));
     (void)snprintf(path, sizeof path, "%s", in("bobs/settings.json")); /* she may write there, but it is his */
     EXPECT(qs_publish_register(hers, &own, NULL, 1000, NULL, &err) == QS_UNTRUSTED);
@@ -222,11 +225,11 @@ static int alices_register(void *context)
     (void)snprintf(path, sizeof path, "%s", in("open/settings.json"));
     EXPECT(qs_publish_register(hers, &own, NULL, 1000, NULL, &err) == QS_UNTRUSTED);
     EXPECT(strstr(err.message, "writable by other users"));
-    own.scope = "system"; /* root's store: she may read it, not register in it */
+    own.scope = QS_SCOPE_SYSTEM; /* root's store: she may read it, not register in it */
     (void)snprintf(path, sizeof path, "%s", in("alice/system.json"));
     EXPECT(qs_publish_register(system_store, &own, NULL, 1000, NULL, &err) == QS_UNTRUSTED);
     EXPECT(strstr(err.message, "store belongs to another user"));
-    EXPECT(qs_publish(NULL, scratch.dir, &own, 0, NULL, &err) == QS_OK); /* publishing it for herself is fine */
+    EXPECT(qs_publish(system_store, &own, 0, NULL, &err) == QS_OK); /* publishing it for herself is fine */
     qs_store_close(hers);
     return failed;
 }
@@ -254,18 +257,18 @@ static void states_have_names(void **state)
     assert_string_equal(qs_publish_state_name(QS_PUBLISH_STALE), "stale");
     assert_string_equal(qs_publish_state_name(QS_PUBLISH_MISSING), "missing");
     assert_string_equal(qs_publish_state_name((enum qs_publish_state)9), "unknown");
-    qs_publish_report_release(NULL);
-    qs_target_list_release(NULL);
+    qs_publish_report_free(NULL);
+    qs_target_list_free(NULL);
 }
 
 static void an_edited_registered_file_is_reported_by_each_call(void **state)
 {
     (void)state;
     assert_int_equal(register_target(), QS_OK);
-    assert_int_equal(qs_publish_registered(system_store, scratch.dir, NULL, &err), QS_OK);
+    assert_int_equal(qs_publish_registered(system_store, NULL, &err), QS_OK);
     scratch_write(file, "{\"mine\": 1}");
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(qs_publish_registered(system_store, scratch.dir, NULL, &err), QS_CONFLICT);
+        assert_int_equal(qs_publish_registered(system_store, NULL, &err), QS_CONFLICT);
         assert_string_equal(err.file, file);
     }
     assert_true(scratch_holds(file, "{\"mine\": 1}"));

@@ -34,13 +34,13 @@ static void result_make(struct qs_policy_result *result)
     assert_int_equal(policy_part_complete(&part, &err), QS_OK);
     assert_int_equal(policy_result_complete(result, &part, &err), QS_OK);
     result->sources[0] = (struct qs_policy_source){.scope = QS_SCOPE_SYSTEM,
-                                                   .state = QS_OK,
+                                                   .status = QS_OK,
                                                    .sets_policy = true,
                                                    .required = true,
                                                    .generation = 7,
-                                                   .place = "/etc/qsettings/system"};
+                                                   .path = "/etc/qsettings/system"};
     memset(result->sources[0].digest, 0xab, QS_DIGEST_BYTES);
-    result->sources[1] = (struct qs_policy_source){.scope = QS_SCOPE_USER, .state = QS_ABSENT, .place = "/x"};
+    result->sources[1] = (struct qs_policy_source){.scope = QS_SCOPE_USER, .status = QS_ABSENT, .path = "/x"};
     result->source_count = 2;
 }
 
@@ -95,7 +95,7 @@ static void a_frozen_policy_comes_back_with_digest_and_sources(void **state)
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     assert_int_equal(fcntl(fd, F_GET_SEALS) & ALL_SEALS, ALL_SEALS);
     assert_int_equal(qs_policy_thaw(fd, &again, &err), QS_OK);
-    assert_int_equal(qs_policy_state(again), QS_POLICY_PRESENT);
+    assert_int_equal(qs_policy_status(again), QS_OK);
     assert_memory_equal(qs_policy_digest(again), qs_policy_digest(&result), QS_DIGEST_BYTES);
     assert_string_equal(qs_policy_document(again, NULL), qs_policy_document(&result, NULL));
     assert_int_equal(qs_policy_source_count(again), 2);
@@ -103,7 +103,7 @@ static void a_frozen_policy_comes_back_with_digest_and_sources(void **state)
     assert_int_equal(qs_policy_source(again, 0)->scope, QS_SCOPE_SYSTEM);
     assert_true(qs_policy_source(again, 0)->sets_policy && qs_policy_source(again, 0)->required);
     assert_memory_equal(qs_policy_source(again, 0)->digest, qs_policy_source(&result, 0)->digest, QS_DIGEST_BYTES);
-    assert_int_equal(qs_policy_source(again, 1)->state, QS_ABSENT);
+    assert_int_equal(qs_policy_source(again, 1)->status, QS_ABSENT);
     assert_int_equal(qs_policy_get(again)->filesystem, QS_FS_WORKSPACE_WRITE);
     assert_null(qs_policy_source(again, 2));
 }
@@ -129,11 +129,11 @@ static void a_frozen_policy_cannot_be_changed_even_by_its_maker(void **state)
 static void what_is_not_present_is_not_frozen(void **state)
 {
     (void)state;
-    struct qs_policy_result result = {.state = QS_POLICY_NONE};
+    struct qs_policy_result result = {.status = QS_NO_POLICY};
     struct qs_error err = {0};
     int fd = -1;
     assert_int_equal(qs_policy_freeze(&result, &fd, &err), QS_USAGE);
-    result.state = QS_POLICY_PRESENT; /* without a policy behind it */
+    result.status = QS_OK; /* without a policy behind it */
     assert_int_equal(qs_policy_freeze(&result, &fd, &err), QS_USAGE);
     assert_int_equal(qs_policy_freeze(NULL, &fd, &err), QS_USAGE);
     assert_int_equal(fd, -1);

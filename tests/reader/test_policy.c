@@ -44,12 +44,12 @@ static void result_release(struct qs_policy_result **result)
 
 static enum qs_status read_policy(const struct scopes *scopes, struct qs_policy_result **ret, struct qs_error *err)
 {
-    struct qs_policy_options options = {.root = scopes->scratch.dir};
+    struct qs_policy_options options = {.size = sizeof options, .root = scopes->scratch.dir};
     *err = (struct qs_error){0};
     enum qs_status status = qs_policy_read(&options, ret, err);
     assert_non_null(*ret);
     assert_int_equal(status == QS_OK, qs_policy_get(*ret) != NULL);
-    assert_int_equal(-(int)status, qs_policy_state(*ret));
+    assert_int_equal(status, qs_policy_status(*ret));
     return status;
 }
 
@@ -69,7 +69,7 @@ static void healthy_empty_stores_give_none(void **state)
     assert_non_null(strstr(err.message, "every store is healthy"));
     assert_null(qs_policy_document(result, NULL));
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(qs_policy_source(result, i)->state, QS_OK);
+        assert_int_equal(qs_policy_source(result, i)->status, QS_OK);
         assert_int_equal(qs_policy_source(result, i)->generation, 1);
         assert_false(qs_policy_source(result, i)->sets_policy);
     }
@@ -92,7 +92,7 @@ static void each_scope_alone_fixes_the_policy(void **state)
         for (size_t j = 0; j < 3; j++) {
             const struct qs_policy_source *source = qs_policy_source(result, j);
             assert_int_equal(source->scope, order[j]);
-            assert_int_equal(source->state, i == j ? QS_OK : QS_ABSENT);
+            assert_int_equal(source->status, i == j ? QS_OK : QS_ABSENT);
             assert_int_equal(source->sets_policy, i == j);
             assert_int_equal(source->generation, i == j ? 2 : 0);
         }
@@ -230,19 +230,21 @@ static void required_scopes_must_exist(void **state)
     static const enum qs_scope scope_list[] = {QS_SCOPE_SYSTEM, QS_SCOPE_DEFAULTS, QS_SCOPE_USER};
     for (size_t i = 0; i < 3; i++) {
         AUTO(result_release) struct qs_policy_result *result = NULL;
-        struct qs_policy_options options = {.root = scopes.scratch.dir, .require_scopes = 1u << scope_list[i]};
+        struct qs_policy_options options = {.size = sizeof options,
+                                            .root = scopes.scratch.dir,
+                                            .require_scopes = 1u << scope_list[i]};
         bool there = scope_list[i] == QS_SCOPE_USER;
         assert_int_equal(qs_policy_read(&options, &result, &err), there ? QS_OK : QS_ABSENT);
-        assert_int_equal(qs_policy_state(result), there ? QS_POLICY_PRESENT : QS_POLICY_ABSENT);
+        assert_int_equal(qs_policy_status(result), there ? QS_OK : QS_ABSENT);
         if (!there)
             assert_non_null(strstr(err.message, qs_scope_name(scope_list[i])));
     }
-    struct qs_policy_options wrong = {.root = scopes.scratch.dir, .require_scopes = 1u << 7};
+    struct qs_policy_options wrong = {.size = sizeof wrong, .root = scopes.scratch.dir, .require_scopes = 1u << 7};
     struct qs_policy_result *none = NULL;
     assert_int_equal(qs_policy_read(&wrong, &none, &err), QS_USAGE);
-    wrong = (struct qs_policy_options){.root = "relative"};
+    wrong = (struct qs_policy_options){.size = sizeof(struct qs_policy_options), .root = "relative"};
     assert_int_equal(qs_policy_read(&wrong, &none, &err), QS_USAGE);
-    assert_int_equal(qs_policy_state(none), QS_POLICY_IO);
+    assert_int_equal(qs_policy_status(none), QS_USAGE);
     qs_policy_free(none);
 }
 

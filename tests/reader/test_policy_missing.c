@@ -29,8 +29,8 @@ static void the_base_and_its_copy_have_a_policy(void **state)
     AUTO(scopes_remove) struct scopes scopes;
     struct qs_error err;
     policy_base_copy(&scopes);
-    assert_int_equal(policy_base_state(policy_base.scratch.dir, &err), QS_POLICY_PRESENT);
-    assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_POLICY_PRESENT);
+    assert_int_equal(policy_base_state(policy_base.scratch.dir, &err), QS_OK);
+    assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_OK);
 }
 
 /* ---- the path and the files ---- */
@@ -239,38 +239,38 @@ static void data_content_changed(const struct spot *spot)
 static const struct {
     const char *name;
     void (*spoil)(const struct spot *spot);
-    enum qs_policy_state expected;
+    enum qs_status expected;
 } paths[] = {
-    {"store directory: a dangling link", dir_dangling, QS_POLICY_UNTRUSTED},
-    {"store directory: a link to a good store", dir_link_to_good, QS_POLICY_UNTRUSTED},
-    {"store directory: a link to itself", dir_link_to_itself, QS_POLICY_UNTRUSTED},
-    {"store directory: a file", dir_file, QS_POLICY_UNTRUSTED},
-    {"store directory: a fifo", dir_fifo, QS_POLICY_UNTRUSTED},
-    {"store directory: empty", dir_empty, QS_POLICY_DAMAGED},
-    {"store directory: writable by the group", dir_group_writable, QS_POLICY_UNTRUSTED},
-    {"store directory: writable by all", dir_world_writable, QS_POLICY_UNTRUSTED},
-    {"store directory: writable by all, sticky", dir_sticky, QS_POLICY_UNTRUSTED},
-    {"store directory: of another user", dir_of_another, QS_POLICY_UNTRUSTED},
-    {"directory above: of another user", root_of_another, QS_POLICY_UNTRUSTED},
-    {"directory above: writable by all", root_writable, QS_POLICY_UNTRUSTED},
-    {"data.mdb: missing", data_missing, QS_POLICY_DAMAGED},
-    {"data.mdb: empty", data_empty, QS_POLICY_DAMAGED},
-    {"data.mdb: cut in the first meta", data_cut_in_meta, QS_POLICY_DAMAGED},
-    {"data.mdb: cut in half", data_cut_in_half, QS_POLICY_DAMAGED},
-    {"data.mdb: a text", data_text, QS_POLICY_DAMAGED},
-    {"data.mdb: zeros", data_zeros, QS_POLICY_DAMAGED},
-    {"data.mdb: a dangling link", data_dangling, QS_POLICY_DAMAGED},
-    {"data.mdb: a link to a good file", data_link_to_good, QS_POLICY_DAMAGED},
-    {"data.mdb: a directory", data_dir, QS_POLICY_DAMAGED},
-    {"data.mdb: a fifo", data_fifo, QS_POLICY_DAMAGED},
-    {"data.mdb: a socket", data_socket, QS_POLICY_DAMAGED},
-    {"data.mdb: writable by the group", data_group_writable, QS_POLICY_UNTRUSTED},
-    {"data.mdb: writable by all", data_world_writable, QS_POLICY_UNTRUSTED},
-    {"data.mdb: of another user", data_of_another, QS_POLICY_UNTRUSTED},
-    {"data.mdb: another scope's", data_of_another_scope, QS_POLICY_DAMAGED},
-    {"data.mdb: metas zeroed", data_metas_gone, QS_POLICY_DAMAGED},
-    {"data.mdb: pages overwritten", data_pages_gone, QS_POLICY_DAMAGED},
-    {"data.mdb: records changed", data_content_changed, QS_POLICY_DAMAGED},
+    {"store directory: a dangling link", dir_dangling, QS_UNTRUSTED},
+    {"store directory: a link to a good store", dir_link_to_good, QS_UNTRUSTED},
+    {"store directory: a link to itself", dir_link_to_itself, QS_UNTRUSTED},
+    {"store directory: a file", dir_file, QS_UNTRUSTED},
+    {"store directory: a fifo", dir_fifo, QS_UNTRUSTED},
+    {"store directory: empty", dir_empty, QS_DAMAGED},
+    {"store directory: writable by the group", dir_group_writable, QS_UNTRUSTED},
+    {"store directory: writable by all", dir_world_writable, QS_UNTRUSTED},
+    {"store directory: writable by all, sticky", dir_sticky, QS_UNTRUSTED},
+    {"store directory: of another user", dir_of_another, QS_UNTRUSTED},
+    {"directory above: of another user", root_of_another, QS_UNTRUSTED},
+    {"directory above: writable by all", root_writable, QS_UNTRUSTED},
+    {"data.mdb: missing", data_missing, QS_DAMAGED},
+    {"data.mdb: empty", data_empty, QS_DAMAGED},
+    {"data.mdb: cut in the first meta", data_cut_in_meta, QS_DAMAGED},
+    {"data.mdb: cut in half", data_cut_in_half, QS_DAMAGED},
+    {"data.mdb: a text", data_text, QS_DAMAGED},
+    {"data.mdb: zeros", data_zeros, QS_DAMAGED},
+    {"data.mdb: a dangling link", data_dangling, QS_DAMAGED},
+    {"data.mdb: a link to a good file", data_link_to_good, QS_DAMAGED},
+    {"data.mdb: a directory", data_dir, QS_DAMAGED},
+    {"data.mdb: a fifo", data_fifo, QS_DAMAGED},
+    {"data.mdb: a socket", data_socket, QS_DAMAGED},
+    {"data.mdb: writable by the group", data_group_writable, QS_UNTRUSTED},
+    {"data.mdb: writable by all", data_world_writable, QS_UNTRUSTED},
+    {"data.mdb: of another user", data_of_another, QS_UNTRUSTED},
+    {"data.mdb: another scope's", data_of_another_scope, QS_DAMAGED},
+    {"data.mdb: metas zeroed", data_metas_gone, QS_DAMAGED},
+    {"data.mdb: pages overwritten", data_pages_gone, QS_DAMAGED},
+    {"data.mdb: records changed", data_content_changed, QS_DAMAGED},
 };
 
 static void every_state_of_every_step_of_the_path_refuses_in_every_layer(void **state)
@@ -286,11 +286,11 @@ static void every_state_of_every_step_of_the_path_refuses_in_every_layer(void **
             (void)snprintf(dir, sizeof dir, "%s", scopes_path(&scopes, policy_base_scopes[s], ""));
             (void)snprintf(data, sizeof data, "%s/data.mdb", dir);
             paths[i].spoil(&(struct spot){&scopes, policy_base_scopes[s], dir, data});
-            enum qs_policy_state got = policy_base_state(scopes.scratch.dir, &err);
+            enum qs_status got = policy_base_state(scopes.scratch.dir, &err);
             if (got == paths[i].expected)
                 continue;
             print_message("# %s, %s: %s, not %s (%s)\n", qs_scope_name(policy_base_scopes[s]), paths[i].name,
-                          qs_policy_state_name(got), qs_policy_state_name(paths[i].expected), err.message);
+                          qs_policy_status_name(got), qs_policy_status_name(paths[i].expected), err.message);
             failed++;
         }
     }
@@ -301,7 +301,7 @@ static void every_state_of_every_step_of_the_path_refuses_in_every_layer(void **
 static void a_store_that_is_gone_is_absent_only_where_it_may_be(void **state)
 {
     (void)state;
-    static const enum qs_policy_state expected[] = {QS_POLICY_ABSENT, QS_POLICY_PRESENT, QS_POLICY_PRESENT};
+    static const enum qs_status expected[] = {QS_ABSENT, QS_OK, QS_OK};
     for (size_t s = 0; s < 3; s++) {
         AUTO(scopes_remove) struct scopes scopes;
         struct qs_error err;
@@ -329,7 +329,7 @@ static void the_demand_counts_in_whatever_shape_its_file_is(void **state)
             assert_int_equal(mkfifo(file, 0000), 0);
         else
             scratch_write(file, "anything");
-        assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_POLICY_ABSENT);
+        assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_ABSENT);
     }
 }
 
@@ -339,7 +339,7 @@ static int read_as_user(void *context)
 {
     struct qs_error err;
     fixture_fake_clock();
-    return (int)policy_base_state(context, &err);
+    return -(int)policy_base_state(context, &err);
 }
 
 static void what_may_not_be_searched_or_read_is_untrusted_for_a_plain_user(void **state)
@@ -348,8 +348,7 @@ static void what_may_not_be_searched_or_read_is_untrusted_for_a_plain_user(void 
     AUTO(scopes_remove) struct scopes scopes;
     policy_base_copy(&scopes);
     policy_base_run("chown", "-R", "54321", scopes_path(&scopes, QS_SCOPE_USER, ""));
-    assert_int_equal(as_user(POLICY_BASE_OTHER_UID, POLICY_BASE_OTHER_UID, read_as_user, scopes.scratch.dir),
-                     QS_POLICY_PRESENT);
+    assert_int_equal(as_user(POLICY_BASE_OTHER_UID, POLICY_BASE_OTHER_UID, read_as_user, scopes.scratch.dir), QS_OK);
     static const char *const locked[] = {"system",   "system/data.mdb",   "user", "user/data.mdb",
                                          "defaults", "defaults/data.mdb", ""};
     for (size_t i = 0; i < sizeof locked / sizeof locked[0]; i++) {
@@ -357,15 +356,14 @@ static void what_may_not_be_searched_or_read_is_untrusted_for_a_plain_user(void 
         mode_t mode = scratch_stat(path).st_mode & 07777;
         assert_int_equal(chmod(path, 0), 0);
         assert_int_equal(as_user(POLICY_BASE_OTHER_UID, POLICY_BASE_OTHER_UID, read_as_user, scopes.scratch.dir),
-                         QS_POLICY_UNTRUSTED);
+                         -QS_UNTRUSTED);
         /* A directory that may be searched but holds a file that may not be read, and the other way round. */
         assert_int_equal(chmod(path, S_ISDIR(scratch_stat(path).st_mode) ? 0444 : 0111), 0);
         assert_int_equal(as_user(POLICY_BASE_OTHER_UID, POLICY_BASE_OTHER_UID, read_as_user, scopes.scratch.dir),
-                         QS_POLICY_UNTRUSTED);
+                         -QS_UNTRUSTED);
         assert_int_equal(chmod(path, mode), 0);
     }
-    assert_int_equal(as_user(POLICY_BASE_OTHER_UID, POLICY_BASE_OTHER_UID, read_as_user, scopes.scratch.dir),
-                     QS_POLICY_PRESENT);
+    assert_int_equal(as_user(POLICY_BASE_OTHER_UID, POLICY_BASE_OTHER_UID, read_as_user, scopes.scratch.dir), QS_OK);
 }
 
 /* ---- calls that fail ---- */
@@ -378,19 +376,19 @@ static void any_call_that_fails_on_the_way_refuses(void **state)
     unsigned hits = 0;
     fixture_real_clock(); /* the seam is the faults' now */
     faults_start(&(struct fault){.kind = FAULT_NONE});
-    assert_int_equal(policy_base_state(policy_base.scratch.dir, &err), QS_POLICY_PRESENT);
+    assert_int_equal(policy_base_state(policy_base.scratch.dir, &err), QS_OK);
     unsigned calls = faults_stop();
     print_message("# %u calls\n", calls);
     assert_true(calls > 20);
     for (size_t c = 0; c < sizeof codes / sizeof codes[0]; c++) {
         for (unsigned n = 1; n <= calls; n++) {
             faults_start(&(struct fault){.at = n, .code = codes[c]});
-            enum qs_policy_state got = policy_base_state(policy_base.scratch.dir, &err);
+            enum qs_status got = policy_base_state(policy_base.scratch.dir, &err);
             (void)faults_stop();
             hits += faults_were_hit();
-            if (got == QS_POLICY_PRESENT || got == QS_POLICY_NONE)
+            if (got == QS_OK || got == QS_NO_POLICY)
                 fail_msg("call %u (%s) fails with %s: %s", n, faults_call_hit(), strerror(codes[c]),
-                         qs_policy_state_name(got));
+                         qs_policy_status_name(got));
         }
     }
     assert_int_equal(hits, calls * (sizeof codes / sizeof codes[0]));

@@ -245,7 +245,7 @@ static void a_result_is_present_only_with_a_whole_policy(void **state)
 {
     (void)state;
     AUTO(policy_part_release) struct policy_part part = {0};
-    struct qs_policy_result result = {.state = QS_POLICY_NONE};
+    struct qs_policy_result result = {.status = QS_NO_POLICY};
     struct qs_error err = {0};
     assert_int_equal(part_of("{" SANDBOX "}", &part, &err), QS_OK);
     assert_int_equal(policy_result_complete(&result, &part, &err), QS_INVALID);

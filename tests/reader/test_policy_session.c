@@ -103,7 +103,7 @@ static void a_process_that_is_no_ancestor_is_refused(void **state)
         _exit(0);
     }
     name_of(sibling, record_fd, text);
-    refused(text, NULL, "no ancestor");
+    refused(text, NULL, "not an ancestor");
     (void)kill(sibling, SIGKILL);
     assert_int_equal(waitpid(sibling, NULL, 0), sibling);
     refused(text, NULL, "ended");

@@ -92,17 +92,17 @@ static void every_malformed_value_refuses_in_every_layer(void **state)
         for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
             struct qs_error err;
             scopes_force(&scopes, policy_base_scopes[s], values[i]);
-            enum qs_policy_state got = policy_base_state(scopes.scratch.dir, &err);
-            if (got == QS_POLICY_INVALID && err.path[0] && strstr(err.file, qs_scope_name(policy_base_scopes[s])))
+            enum qs_status got = policy_base_state(scopes.scratch.dir, &err);
+            if (got == QS_INVALID && err.path[0] && strstr(err.file, qs_scope_name(policy_base_scopes[s])))
                 continue;
             print_message("# %s: %s: %s (%s: %s)\n", qs_scope_name(policy_base_scopes[s]), values[i],
-                          qs_policy_state_name(got), err.path, err.message);
+                          qs_policy_status_name(got), err.path, err.message);
             failed++;
         }
         struct qs_error err;
         scopes_force(&scopes, policy_base_scopes[s],
                      POLICY_BASE_POLICY); /* it was the values, not the way they came there */
-        assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_POLICY_PRESENT);
+        assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_OK);
     }
     assert_int_equal(failed, 0);
 }
@@ -114,11 +114,11 @@ static void the_strongest_scopes_fault_is_the_one_that_is_told(void **state)
     struct qs_error err;
     policy_base_copy(&scopes);
     scopes_force(&scopes, QS_SCOPE_DEFAULTS, SANDBOX("null"));
-    assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_POLICY_INVALID);
+    assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_INVALID);
     assert_int_equal(truncate(scopes_path(&scopes, QS_SCOPE_USER, "data.mdb"), 0), 0);
-    assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_POLICY_DAMAGED);
+    assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_DAMAGED);
     assert_int_equal(chmod(scopes_path(&scopes, QS_SCOPE_SYSTEM, ""), 0777), 0);
-    assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_POLICY_UNTRUSTED);
+    assert_int_equal(policy_base_state(scopes.scratch.dir, &err), QS_UNTRUSTED);
     assert_non_null(strstr(err.file, "system"));
 }
 
@@ -127,7 +127,7 @@ static void the_strongest_scopes_fault_is_the_one_that_is_told(void **state)
 static void digest_at(const char *root, unsigned char digest[32])
 {
     AUTO(policy_base_release) struct qs_policy_result *result = NULL;
-    struct qs_policy_options options = {.root = root};
+    struct qs_policy_options options = {.size = sizeof options, .root = root};
     assert_int_equal(qs_policy_read(&options, &result, NULL), QS_OK);
     memcpy(digest, qs_policy_digest(result), 32);
 }
@@ -166,7 +166,7 @@ static void environment_variables_change_nothing(void **state)
     digest_at(policy_base.scratch.dir, before);
     scopes_force(empty, QS_SCOPE_SYSTEM, "{}");
     scopes_force(empty, QS_SCOPE_DEFAULTS, "{}");
-    assert_int_equal(policy_base_state(open.scratch.dir, &err), QS_POLICY_NONE);
+    assert_int_equal(policy_base_state(open.scratch.dir, &err), QS_NO_POLICY);
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *old = getenv(variables[i]);
         AUTO_FREE char *kept = old ? strdup(old) : NULL;
@@ -176,7 +176,7 @@ static void environment_variables_change_nothing(void **state)
             assert_int_equal(text ? setenv(variables[i], text, 1) : unsetenv(variables[i]), 0);
             digest_at(policy_base.scratch.dir, after);
             assert_memory_equal(before, after, 32);
-            assert_int_equal(policy_base_state(open.scratch.dir, &err), QS_POLICY_NONE);
+            assert_int_equal(policy_base_state(open.scratch.dir, &err), QS_NO_POLICY);
         }
         assert_int_equal(kept ? setenv(variables[i], kept, 1) : unsetenv(variables[i]), 0);
     }
@@ -218,7 +218,7 @@ static int read_at_fixed_places(void *context)
     struct scopes *elsewhere = context;
     struct qs_store *store = NULL;
     struct qs_txn *txn = NULL;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     AUTO(policy_base_release) struct qs_policy_result *none = NULL;
     AUTO(policy_base_release) struct qs_policy_result *present = NULL;
     if (mount("none", "/root", "tmpfs", 0, "mode=0700") != 0 || setenv("HOME", "/root", 1) != 0)
@@ -229,8 +229,7 @@ static int read_at_fixed_places(void *context)
     (void)snprintf(xdg, sizeof xdg, "%s/.config", elsewhere->scratch.dir);
     if (setenv("HOME", elsewhere->scratch.dir, 1) != 0 || setenv("XDG_CONFIG_HOME", xdg, 1) != 0)
         return 12;
-    if (qs_policy_read(NULL, &none, NULL) != QS_NO_POLICY ||
-        strncmp(qs_policy_source(none, 1)->place, "/root/", 6) != 0)
+    if (qs_policy_read(NULL, &none, NULL) != QS_NO_POLICY || strncmp(qs_policy_source(none, 1)->path, "/root/", 6) != 0)
         return 13;
     /* A write with a HOME that is another's is refused; a read goes on where the password database says. */
     if (lchown(elsewhere->scratch.dir, POLICY_BASE_OTHER_UID, (gid_t)-1) != 0)
@@ -239,7 +238,7 @@ static int read_at_fixed_places(void *context)
         return 14;
     if (qs_txn_begin(store, 0, &txn, NULL) ||
         qs_txn_apply(txn, "t", POLICY_BASE_POLICY, strlen(POLICY_BASE_POLICY), QS_FORMAT_JSON, false, NULL) ||
-        qs_txn_commit(txn, &(struct qs_commit_options){0}, &info, NULL))
+        qs_txn_commit(txn, &(struct qs_commit_options){.size = sizeof(struct qs_commit_options)}, &info, NULL))
         return 15;
     qs_txn_free(txn);
     qs_store_close(store);

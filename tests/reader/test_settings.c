@@ -40,7 +40,9 @@ static void all_stores(const struct scopes *scopes)
 static enum qs_status open_settings(const struct scopes *scopes, const char *workspace, struct qs_settings **ret,
                                     struct qs_error *err)
 {
-    struct qs_settings_options options = {.root = scopes->scratch.dir, .workspace_file = workspace};
+    struct qs_settings_options options = {.size = sizeof options,
+                                          .root = scopes->scratch.dir,
+                                          .workspace_file = workspace};
     *err = (struct qs_error){0};
     return qs_settings_open(&options, ret, err);
 }
@@ -217,19 +219,26 @@ static void a_damaged_or_untrusted_store_is_an_error_and_no_empty_layer(void **s
 
 /* ---- explain ---- */
 
-static void explain(struct qs_settings *settings, const char *key, struct qs_explanation *ret)
+static void explanation_release(struct qs_explanation **explanation)
+{
+    qs_explanation_free(*explanation);
+}
+
+static struct qs_explanation *explain(struct qs_settings *settings, const char *key)
 {
     struct qs_error err = {0};
-    if (qs_settings_explain(settings, key, ret, &err))
+    struct qs_explanation *why = NULL;
+    if (qs_settings_explain(settings, key, &why, &err))
         fail_msg("%s: %s", key, err.message);
-    print_message("# %s = %s: %s\n", key, ret->value ? ret->value : "-", ret->text);
+    print_message("# %s = %s: %s\n", key, why->value ? why->value : "-", why->text);
+    return why;
 }
 
 static void explain_lists_each_layer_with_who_set_it_and_when(void **state)
 {
     const struct scopes *scopes = *state;
     AUTO(settings_release) struct qs_settings *settings = NULL;
-    AUTO(qs_explanation_release) struct qs_explanation why = {0};
+    AUTO(explanation_release) struct qs_explanation *why = NULL;
     struct qs_error err;
     const struct passwd *me = getpwuid(geteuid());
     scopes_init(scopes, QS_SCOPE_USER, false, false);
@@ -240,27 +249,30 @@ static void explain_lists_each_layer_with_who_set_it_and_when(void **state)
     scopes_apply(scopes, QS_SCOPE_USER, "{\"proxy\":\"y\"}");
     const char *file = workspace_file(scopes, "w.yaml", "x: 1\ntools:\n  approvalMode: yolo\n");
     assert_int_equal(open_settings(scopes, file, &settings, &err), QS_OK);
-    explain(settings, "tools.approvalMode", &why);
-    const struct qs_explain_layer *layers = why.layers;
-    assert_int_equal(layers[QS_LAYER_DEFAULTS].state, QS_LAYER_ABSENT);
-    assert_int_equal(layers[QS_LAYER_DEFAULTS].generation, 0);
-    assert_non_null(strstr(layers[QS_LAYER_DEFAULTS].store, "/defaults"));
-    assert_int_equal(layers[QS_LAYER_SYSTEM].state, QS_LAYER_UNSET);
-    assert_int_equal(layers[QS_LAYER_SYSTEM].generation, 1);
-    assert_null(layers[QS_LAYER_SYSTEM].value);
-    assert_int_equal(layers[QS_LAYER_USER].state, QS_LAYER_SET);
-    assert_string_equal(layers[QS_LAYER_USER].value, "\"auto\"");
-    assert_int_equal(layers[QS_LAYER_USER].generation, 5);
-    assert_int_equal(layers[QS_LAYER_USER].set_generation, 4);
-    assert_true(layers[QS_LAYER_USER].set_time_s > 0);
+    why = explain(settings, "tools.approvalMode");
+    const struct qs_explain_layer *layers[QS_LAYER_COUNT];
+    for (int layer = 0; layer < QS_LAYER_COUNT; layer++)
+        layers[layer] = qs_explanation_layer(why, (enum qs_layer)layer);
+    assert_null(qs_explanation_layer(why, QS_LAYER_COUNT));
+    assert_int_equal(layers[QS_LAYER_DEFAULTS]->state, QS_LAYER_ABSENT);
+    assert_int_equal(layers[QS_LAYER_DEFAULTS]->generation, 0);
+    assert_non_null(strstr(layers[QS_LAYER_DEFAULTS]->store, "/defaults"));
+    assert_int_equal(layers[QS_LAYER_SYSTEM]->state, QS_LAYER_UNSET);
+    assert_int_equal(layers[QS_LAYER_SYSTEM]->generation, 1);
+    assert_null(layers[QS_LAYER_SYSTEM]->value);
+    assert_int_equal(layers[QS_LAYER_USER]->state, QS_LAYER_SET);
+    assert_string_equal(layers[QS_LAYER_USER]->value, "\"auto\"");
+    assert_int_equal(layers[QS_LAYER_USER]->generation, 5);
+    assert_int_equal(layers[QS_LAYER_USER]->set_generation, 4);
+    assert_true(layers[QS_LAYER_USER]->set_time_s > 0);
     if (me)
-        assert_string_equal(layers[QS_LAYER_USER].user, me->pw_name);
-    assert_string_equal(layers[QS_LAYER_WORKSPACE].value, "\"yolo\"");
-    assert_int_equal(layers[QS_LAYER_WORKSPACE].line, 3);
-    assert_string_equal(layers[QS_LAYER_WORKSPACE].store, file);
-    assert_string_equal(why.value, "\"yolo\"");
-    assert_int_equal(why.winner, QS_LAYER_WORKSPACE);
-    assert_int_equal(why.reason, QS_REASON_PRECEDENCE);
+        assert_string_equal(layers[QS_LAYER_USER]->user, me->pw_name);
+    assert_string_equal(layers[QS_LAYER_WORKSPACE]->value, "\"yolo\"");
+    assert_int_equal(layers[QS_LAYER_WORKSPACE]->line, 3);
+    assert_string_equal(layers[QS_LAYER_WORKSPACE]->store, file);
+    assert_string_equal(why->value, "\"yolo\"");
+    assert_int_equal(why->winner, QS_LAYER_WORKSPACE);
+    assert_int_equal(why->reason, QS_REASON_PRECEDENCE);
 }
 
 struct reason_row {
@@ -292,7 +304,7 @@ static void explain_tells_the_reason(void **state)
         {"both", "2", QS_LAYER_USER, QS_REASON_PRECEDENCE, "user is the highest layer"},
         {"mcp.allowed", "[\"d\",\"u\"]", -1, QS_REASON_MERGED, "merged (concat)"},
         {"mcp", "{\"allowed\":[\"d\",\"u\"]}", -1, QS_REASON_MERGED, "merged (deep)"},
-        {"locked", "4", QS_LAYER_SYSTEM, QS_REASON_LOCK, "a lock in system makes user's value count for nothing"},
+        {"locked", "4", QS_LAYER_SYSTEM, QS_REASON_LOCK, "a lock in system silences the value of user"},
         {"held.x", "1", QS_LAYER_DEFAULTS, QS_REASON_LOCK, "a lock in defaults"},
         {"modelProviders.a", NULL, -1, QS_REASON_ONLY, "replaces as a whole"},
         {"modelProviders", "{\"b\":1}", QS_LAYER_SYSTEM, QS_REASON_PRECEDENCE, "system is the highest"},
@@ -302,14 +314,13 @@ static void explain_tells_the_reason(void **state)
     };
     assert_int_equal(open_settings(scopes, file, &settings, &err), QS_OK);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        AUTO(qs_explanation_release) struct qs_explanation why = {0};
-        explain(settings, rows[i].key, &why);
-        assert_true(!why.value == !rows[i].value);
-        if (why.value)
-            assert_string_equal(why.value, rows[i].value);
-        assert_int_equal(why.winner, rows[i].winner);
-        assert_int_equal(why.reason, rows[i].reason);
-        assert_non_null(strstr(why.text, rows[i].words));
+        AUTO(explanation_release) struct qs_explanation *why = explain(settings, rows[i].key);
+        assert_true(!why->value == !rows[i].value);
+        if (why->value)
+            assert_string_equal(why->value, rows[i].value);
+        assert_int_equal(why->winner, rows[i].winner);
+        assert_int_equal(why->reason, rows[i].reason);
+        assert_non_null(strstr(why->text, rows[i].words));
     }
 }
 
@@ -317,20 +328,21 @@ static void explain_marks_what_counts_for_nothing_and_who_locks(void **state)
 {
     const struct scopes *scopes = *state;
     AUTO(settings_release) struct qs_settings *settings = NULL;
-    AUTO(qs_explanation_release) struct qs_explanation why = {0};
+    AUTO(explanation_release) struct qs_explanation *why = NULL;
+    struct qs_explanation *none = NULL;
     struct qs_error err;
     all_stores(scopes);
     scopes_apply(scopes, QS_SCOPE_USER, "{\"a\":{\"b\":2}}");
     scopes_apply(scopes, QS_SCOPE_SYSTEM, "{\"a\":{\"b\":4}}");
     scopes_lock(scopes, QS_SCOPE_SYSTEM, "a");
     assert_int_equal(open_settings(scopes, NULL, &settings, &err), QS_OK);
-    explain(settings, "a.b", &why);
-    assert_true(why.layers[QS_LAYER_USER].silenced);
-    assert_false(why.layers[QS_LAYER_SYSTEM].silenced);
-    assert_true(why.layers[QS_LAYER_SYSTEM].locked_here);
-    assert_false(why.layers[QS_LAYER_USER].locked_here);
-    assert_int_equal(qs_settings_explain(settings, "a..b", &why, &err), QS_INVALID);
-    assert_int_equal(qs_settings_explain(settings, "", &why, &err), QS_INVALID);
+    why = explain(settings, "a.b");
+    assert_true(qs_explanation_layer(why, QS_LAYER_USER)->silenced);
+    assert_false(qs_explanation_layer(why, QS_LAYER_SYSTEM)->silenced);
+    assert_true(qs_explanation_layer(why, QS_LAYER_SYSTEM)->locked_here);
+    assert_false(qs_explanation_layer(why, QS_LAYER_USER)->locked_here);
+    assert_int_equal(qs_settings_explain(settings, "a..b", &none, &err), QS_INVALID);
+    assert_int_equal(qs_settings_explain(settings, "", &none, &err), QS_INVALID);
 }
 
 int main(void)

@@ -24,14 +24,14 @@ static struct qs_watch *watching(uint64_t from)
 
 static struct qs_watch_event next(struct qs_watch *watch)
 {
-    struct qs_watch_event event = {0};
+    struct qs_watch_event event = {.size = sizeof event};
     ok(qs_watch_next(watch, &event, &err));
     return event;
 }
 
 static void nothing_more(struct qs_watch *watch)
 {
-    struct qs_watch_event event;
+    struct qs_watch_event event = {.size = sizeof event};
     assert_int_equal(qs_watch_next(watch, &event, &err), QS_NOT_FOUND);
 }
 
@@ -56,9 +56,9 @@ static void a_restore_over_a_ruined_store_is_told_with_the_policy_it_brought_bac
     struct qs_watch *watch = watching(0);
     ruin_metas();
     fixture_fake_clock();
-    struct qs_watch_event event;
+    struct qs_watch_event event = {.size = sizeof event};
     assert_int_equal(qs_watch_next(watch, &event, &err), QS_DAMAGED);
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     ok(qs_store_restore(f.store, f.backup, 0, &info, &err));
     assert_true(info.generation > 8); /* the metas are gone, but not what they led to: no number comes twice */
     event = next(watch);
@@ -79,7 +79,7 @@ static void a_repair_back_to_another_policy_says_that_it_changed(void **state)
     fixture_set(&f, "tools.executionSandbox", CLOSED); /* 2 */
     fixture_set(&f, "tools.executionSandbox", OPENED); /* 3 */
     struct qs_watch *watch = watching(0);
-    struct qs_fsck_report report;
+    struct qs_fsck_report report = {.size = sizeof report};
     ok(qs_store_fsck(f.store, &report, &err));
     size_t len = 0;
     uint8_t *bytes = fixture_bytes(&f, &len);
@@ -87,14 +87,15 @@ static void a_repair_back_to_another_policy_says_that_it_changed(void **state)
     fixture_write_bytes(&f, bytes, len);
     free(bytes);
     fixture_fake_clock();
-    struct qs_repair_report repaired;
+    struct qs_repair_report *repaired = NULL;
     ok(qs_store_repair(f.store, true, 0, &repaired, &err));
-    assert_int_equal(repaired.generation, 2);
+    assert_int_equal(repaired->generation, 2);
     struct qs_watch_event event = next(watch);
     assert_int_equal(event.generation, 4);
     assert_true(event.policy_changed);
     nothing_more(watch);
     qs_watch_close(watch);
+    qs_repair_report_free(repaired);
 }
 
 static void a_restore_that_keeps_the_policy_does_not_say_that_it_changed(void **state)
@@ -178,18 +179,19 @@ static void a_damaged_record_is_passed_once_the_store_is_repaired(void **state)
     fixture_write_bytes(&f, bytes, len);
     free(bytes);
     struct qs_watch *watch = watching(1);
-    struct qs_watch_event event;
+    struct qs_watch_event event = {.size = sizeof event};
     fixture_fake_clock();
     assert_int_equal(qs_watch_next(watch, &event, &err), QS_DAMAGED);
     assert_int_equal(qs_watch_next(watch, &event, &err), QS_DAMAGED); /* still the same answer */
     assert_non_null(strstr(err.message, "generation 2"));
-    struct qs_repair_report report;
+    struct qs_repair_report *report = NULL;
     ok(qs_store_repair(f.store, true, 0, &report, &err));
     event = next(watch);
-    assert_int_equal(event.generation, report.new_generation);
+    assert_int_equal(event.generation, report->new_generation);
     assert_true(event.history_missing);
     nothing_more(watch);
     qs_watch_close(watch);
+    qs_repair_report_free(report);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -387,12 +387,12 @@ sys.exit(subprocess.run(['$qsandbox', '--root', '$base/root', 'run', '--workspac
     # From outside of any session, and from inside of another one of the same program and user.
     QSANDBOX_SESSION=$(cat "$(ws ann)/name") run sandboxed ann -- touch ran
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *": untrusted or not permitted: "*"no ancestor"* ]]
+    [[ ${lines[0]} == *": untrusted or not permitted: "*"not an ancestor"* ]]
     echo 'QSANDBOX_SESSION=$(cat name) exec "$0" --root "$1" run -- touch ran' >"$base/second.sh"
     run as ann sh -c 'cd "$0" && exec "$@"' "$(ws ann)" "$qsandbox" --root "$base/root" session -- \
         sh -c '. "$2"' "$qsandbox" "$base/root" "$base/second.sh"
     [ "$status" -eq 125 ]
-    [[ $output == *"no ancestor"* ]]
+    [[ $output == *"not an ancestor"* ]]
     [ ! -e "$(ws ann)/ran" ]
     touch "$(ws ann)/end"
     wait $!

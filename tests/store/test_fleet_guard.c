@@ -152,8 +152,10 @@ static enum qs_status policy_with(const char *line)
     struct qs_policy_result *result = NULL;
     if (line)
         scratch_write(beside("require-serial"), line);
-    enum qs_status status = qs_policy_read(&(struct qs_policy_options){.root = f.root}, &result, &err);
-    assert_int_equal(qs_policy_state(result), -(int)status);
+    enum qs_status status =
+        qs_policy_read(&(struct qs_policy_options){.size = sizeof(struct qs_policy_options), .root = f.root}, &result,
+                       &err);
+    assert_int_equal(qs_policy_status(result), status);
     qs_policy_free(result);
     return status;
 }

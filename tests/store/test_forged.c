@@ -37,7 +37,8 @@ static int forge_set_up(void **state)
     message[sizeof message - 1] = '\0';
     ok(qs_txn_begin(f.store, 0, &txn, &err));
     ok(qs_txn_set(txn, "needle", "\"in the hay\"", 12, &err));
-    ok(qs_txn_commit(txn, &(struct qs_commit_options){.message = message}, NULL, &err));
+    ok(qs_txn_commit(txn, &(struct qs_commit_options){.size = sizeof(struct qs_commit_options), .message = message},
+                     NULL, &err));
     qs_txn_free(txn);
     fixture_set(&f, "other", "1");
     load();

@@ -28,32 +28,38 @@ static void a_record_says_who_when_what_and_why(void **state)
     ok(qs_txn_begin(f.store, 0, &txn, &err));
     ok(qs_txn_set(txn, "a", "2", 1, &err));
     ok(qs_txn_set(txn, "b", "\"x\"", 3, &err));
-    ok(qs_txn_commit(txn, &(struct qs_commit_options){.message = "ops-7: \xc3\xa9", .program = "tester"}, NULL, &err));
+    ok(qs_txn_commit(txn,
+                     &(struct qs_commit_options){.size = sizeof(struct qs_commit_options),
+                                                 .message = "ops-7: \xc3\xa9",
+                                                 .program = "tester"},
+                     NULL, &err));
     qs_txn_free(txn);
     struct qs_history *history = open_history();
-    struct qs_record record;
+    const struct qs_record *record = NULL;
     assert_int_equal(qs_history_count(history), 3);
     ok(qs_history_find(history, 3, &record, &err));
-    assert_int_equal(record.generation, 3);
-    assert_int_equal(record.uid, geteuid());
-    assert_int_equal(record.pid, getpid());
-    assert_string_equal(record.program, "tester");
-    assert_string_equal(record.message, "ops-7: \xc3\xa9");
-    assert_string_equal(record.action, "set");
-    assert_true(record.time_s > 1700000000);
-    assert_int_equal(record.change_count, 2);
-    struct qs_change change = qs_history_change(history, 0);
-    assert_memory_equal(change.key.data, "a", 1);
-    assert_memory_equal(change.old_value.data, "1", 1);
-    assert_memory_equal(change.new_value.data, "2", 1);
+    assert_int_equal(record->generation, 3);
+    assert_int_equal(record->uid, geteuid());
+    assert_int_equal(record->pid, getpid());
+    assert_string_equal(record->program, "tester");
+    assert_string_equal(record->message, "ops-7: \xc3\xa9");
+    assert_string_equal(record->action, "set");
+    assert_true(record->time_s > 1700000000);
+    assert_int_equal(record->change_count, 2);
+    const struct qs_change *change = qs_history_change(history, 0);
+    assert_memory_equal(change->key.data, "a", 1);
+    assert_memory_equal(change->old_value.data, "1", 1);
+    assert_memory_equal(change->new_value.data, "2", 1);
     change = qs_history_change(history, 1);
-    assert_null(change.old_value.data);
-    struct qs_record before;
-    ok(qs_history_record(history, 1, &before, &err));
-    assert_memory_equal(before.digest, record.previous, QS_DIGEST_BYTES);
-    assert_memory_equal(record.content, qs_snapshot_digest(qs_history_snapshot(history)), QS_DIGEST_BYTES);
-    ok(qs_history_record(history, 0, &before, &err));
-    assert_string_equal(before.action, "init");
+    assert_null(change->old_value.data);
+    assert_null(qs_history_change(history, 2));
+    assert_memory_equal(record->content, qs_snapshot_digest(qs_history_snapshot(history)), QS_DIGEST_BYTES);
+    unsigned char previous[QS_DIGEST_BYTES];
+    memcpy(previous, record->previous, sizeof previous);
+    ok(qs_history_record(history, 1, &record, &err));
+    assert_memory_equal(record->digest, previous, QS_DIGEST_BYTES);
+    ok(qs_history_record(history, 0, &record, &err));
+    assert_string_equal(record->action, "init");
     qs_history_close(history);
 }
 
@@ -61,7 +67,7 @@ static void what_is_not_in_the_history_is_not_found(void **state)
 {
     (void)state;
     struct qs_history *history = open_history();
-    struct qs_record record;
+    const struct qs_record *record = NULL;
     struct qs_snapshot *snapshot = NULL;
     assert_int_equal(qs_history_find(history, 2, &record, &err), QS_NOT_FOUND);
     assert_non_null(strstr(err.message, "from 1 to 1"));
@@ -105,9 +111,9 @@ static void every_older_generation_can_be_read_and_rolled_back_to(void **state)
     }
     history = open_history();
     ok(qs_history_check(history, &err));
-    struct qs_record record;
+    const struct qs_record *record = NULL;
     ok(qs_history_record(history, qs_history_count(history) - 1, &record, &err));
-    assert_string_equal(record.action, "rollback");
+    assert_string_equal(record->action, "rollback");
     qs_history_close(history);
     for (int i = 0; i < 40; i++)
         free(texts[i]);
@@ -156,7 +162,7 @@ static void purge_takes_a_value_out_of_settings_history_and_free_pages(void **st
     fixture_set(&f, "secret.key", "\"hunter2-second\"");
     fixture_set(&f, "keep", "\"stays on\"");
     assert_true(file_contains("hunter2-first"));
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     ok(qs_store_purge(f.store, "secret", "ops-9", 0, &info, &err));
     assert_int_equal(info.generation, 6);
     assert_false(file_contains("hunter2"));
@@ -164,13 +170,13 @@ static void purge_takes_a_value_out_of_settings_history_and_free_pages(void **st
     struct qs_history *history = open_history();
     ok(qs_history_check(history, &err)); /* the chain still verifies */
     json_is(qs_history_snapshot(history), "{\"keep\":\"stays on\"}");
-    struct qs_record record;
+    const struct qs_record *record = NULL;
     ok(qs_history_find(history, 4, &record, &err));
-    struct qs_change change = qs_history_change(history, 0);
-    assert_true(change.old_purged && change.new_purged);
-    assert_null(change.old_value.data);
+    const struct qs_change *change = qs_history_change(history, 0);
+    assert_true(change->old_purged && change->new_purged);
+    assert_null(change->old_value.data);
     ok(qs_history_find(history, 5, &record, &err));
-    assert_memory_equal(qs_history_change(history, 0).new_value.data, "\"stays on\"", 10);
+    assert_memory_equal(qs_history_change(history, 0)->new_value.data, "\"stays on\"", 10);
     struct qs_snapshot *then = NULL;
     assert_int_equal(qs_history_at(history, 4, &then, &err), QS_INVALID); /* what was purged cannot come back */
     assert_non_null(strstr(err.message, "purged"));

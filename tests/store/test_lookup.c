@@ -93,10 +93,14 @@ static struct qs_snapshot *snapshot_of(size_t count)
     struct qs_store *store = NULL;
     struct qs_txn *txn = NULL;
     struct qs_snapshot *snapshot = NULL;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     char key[64], value[32];
     scratch_make(&scratch);
-    assert_int_equal(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = scratch.dir}, &store, &err), 0);
+    assert_int_equal(qs_store_open(QS_SCOPE_SYSTEM,
+                                   &(struct qs_store_options){.size = sizeof(struct qs_store_options),
+                                                              .root = scratch.dir},
+                                   &store, &err),
+                     0);
     assert_int_equal(qs_store_init(store, NULL, &err), QS_OK);
     assert_int_equal(qs_txn_begin(store, 1000, &txn, &err), QS_OK);
     for (size_t i = 0; i < count; i++) {

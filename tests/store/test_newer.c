@@ -63,8 +63,10 @@ static void newer(enum qs_status status, const char *what)
 static enum qs_status policy(void)
 {
     struct qs_policy_result *result = NULL;
-    enum qs_status status = qs_policy_read(&(struct qs_policy_options){.root = f.root}, &result, &err);
-    assert_int_equal(qs_policy_state(result), -(int)status);
+    enum qs_status status =
+        qs_policy_read(&(struct qs_policy_options){.size = sizeof(struct qs_policy_options), .root = f.root}, &result,
+                       &err);
+    assert_int_equal(qs_policy_status(result), status);
     qs_policy_free(result);
     return status;
 }
@@ -75,7 +77,7 @@ static void every_command_leaves_it_alone(void)
     struct qs_history *history = NULL;
     struct qs_watch *watch = NULL;
     struct qs_txn *txn = NULL;
-    struct qs_repair_report repaired;
+    struct qs_repair_report *repaired = NULL;
     size_t now = 0;
     newer(qs_snapshot_take(f.store, &snapshot, &err), "get");
     newer(qs_history_open(f.store, &history, &err), "log");

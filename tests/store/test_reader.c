@@ -68,7 +68,7 @@ static int tear_down(void **state)
 static bool write_round(struct qs_store *store, uint64_t number)
 {
     struct qs_txn *txn = NULL;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     char key[32];
     char json[64];
     bool good = qs_txn_begin(store, 60000, &txn, NULL) == QS_OK;
@@ -87,7 +87,10 @@ static bool write_round(struct qs_store *store, uint64_t number)
 static struct qs_store *open_store(const char *root)
 {
     struct qs_store *store = NULL;
-    ok(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root, .wait_ms = 20000}, &store, &err));
+    ok(qs_store_open(
+        QS_SCOPE_SYSTEM,
+        &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root, .wait_ms = 20000}, &store,
+        &err));
     return store;
 }
 
@@ -320,7 +323,10 @@ static void *thread_reads(void *context)
 {
     struct qs_snapshot *shared = context;
     struct qs_store *store = NULL;
-    if (qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f.root, .wait_ms = 20000}, &store, NULL))
+    if (qs_store_open(
+            QS_SCOPE_SYSTEM,
+            &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root, .wait_ms = 20000},
+            &store, NULL))
         return (void *)"open";
     for (int i = 0; i < 200; i++) {
         struct qs_snapshot *own = NULL;
@@ -342,7 +348,9 @@ static void *thread_writes(void *context)
 {
     (void)context;
     struct qs_store *store = NULL;
-    if (qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f.root}, &store, NULL))
+    if (qs_store_open(QS_SCOPE_SYSTEM,
+                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root}, &store,
+                      NULL))
         return (void *)"open";
     static _Atomic uint64_t next = 100; /* two equal rounds in turn would be one generation */
     for (int i = 0; i < 30; i++)

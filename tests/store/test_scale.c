@@ -78,7 +78,7 @@ static void history_of_ten_thousand_generations_costs_readers_nothing_and_writer
 static void care_of_ten_thousand_generations_works(void **state)
 {
     (void)state;
-    struct qs_fsck_report report;
+    struct qs_fsck_report report = {.size = sizeof report};
     struct qs_history *history = NULL;
     struct qs_snapshot *then = NULL;
     struct qs_txn *txn = NULL;

@@ -49,7 +49,10 @@ static void ground_make(struct ground *g)
     (void)snprintf(g->store, sizeof g->store, "%s/system", g->root);
     (void)snprintf(g->data, sizeof g->data, "%s/data.mdb", g->store);
     assert_int_equal(mkdir(g->above, 0755), 0);
-    assert_int_equal(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = g->root}, &store, &err), QS_OK);
+    assert_int_equal(qs_store_open(QS_SCOPE_SYSTEM,
+                                   &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = g->root},
+                                   &store, &err),
+                     QS_OK);
     assert_int_equal(qs_store_init(store, NULL, &err), QS_OK);
     qs_store_close(store);
 }
@@ -58,7 +61,9 @@ static enum qs_status read_at(const char *root, struct qs_error *err)
 {
     struct qs_store *store = NULL;
     struct qs_snapshot *snapshot = NULL;
-    enum qs_status status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &store, err);
+    enum qs_status status =
+        qs_store_open(QS_SCOPE_SYSTEM,
+                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root}, &store, err);
     if (!status)
         status = qs_snapshot_take(store, &snapshot, err);
     qs_snapshot_unref(snapshot);
@@ -70,7 +75,9 @@ static enum qs_status write_at(const char *root, struct qs_error *err)
 {
     struct qs_store *store = NULL;
     struct qs_txn *txn = NULL;
-    enum qs_status status = qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &store, err);
+    enum qs_status status =
+        qs_store_open(QS_SCOPE_SYSTEM,
+                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root}, &store, err);
     if (!status)
         status = qs_txn_begin(store, 0, &txn, err);
     qs_txn_free(txn);
@@ -272,7 +279,7 @@ static void modes_do_not_depend_on_the_umask(void **state)
         umask(masks[i]);
         struct qs_store *system = NULL;
         struct qs_store *user = NULL;
-        struct qs_store_options options = {.root = g.top.dir};
+        struct qs_store_options options = {.size = sizeof options, .root = g.top.dir};
         assert_int_equal(qs_store_open(QS_SCOPE_SYSTEM, &options, &system, &err), QS_OK);
         assert_int_equal(qs_store_open(QS_SCOPE_USER, &options, &user, &err), QS_OK);
         assert_int_equal(qs_store_init(system, NULL, &err), QS_OK);
@@ -301,7 +308,10 @@ static void bad_calls_are_usage_errors(void **state)
     struct qs_store *store = NULL;
     struct qs_error err = {0};
     assert_int_equal(qs_store_open((enum qs_scope)9, NULL, &store, &err), QS_USAGE);
-    assert_int_equal(qs_store_open(QS_SCOPE_USER, &(struct qs_store_options){.root = "relative"}, &store, &err),
+    assert_int_equal(qs_store_open(QS_SCOPE_USER,
+                                   &(struct qs_store_options){.size = sizeof(struct qs_store_options),
+                                                              .root = "relative"},
+                                   &store, &err),
                      QS_USAGE);
     assert_null(store);
 }

@@ -25,16 +25,15 @@ void policy_base_release(struct qs_policy_result **result)
     qs_policy_free(*result);
 }
 
-enum qs_policy_state policy_base_state(const char *root, struct qs_error *err)
+enum qs_status policy_base_state(const char *root, struct qs_error *err)
 {
     AUTO(policy_base_release) struct qs_policy_result *result = NULL;
-    struct qs_policy_options options = {.root = root};
+    struct qs_policy_options options = {.size = sizeof options, .root = root};
     *err = (struct qs_error){0};
     enum qs_status status = qs_policy_read(&options, &result, err);
-    enum qs_policy_state state = qs_policy_state(result);
+    enum qs_status state = qs_policy_status(result);
     /* Whatever is wrong: no policy is given out, and the reason is. */
-    if ((status == QS_OK) != (qs_policy_get(result) != NULL) || (int)state != -(int)status ||
-        (status && !err->message[0]))
+    if ((status == QS_OK) != (qs_policy_get(result) != NULL) || state != status || (status && !err->message[0]))
         abort();
     return state;
 }

@@ -21,7 +21,7 @@ int policy_base_teardown(void **state);
 void policy_base_copy(struct scopes *ret_scopes); /* a copy to spoil */
 
 /* The state of a policy read below root. Aborts where state, status, policy and message do not agree. */
-enum qs_policy_state policy_base_state(const char *root, struct qs_error *err);
+enum qs_status policy_base_state(const char *root, struct qs_error *err);
 
 /* Runs a program with up to three arguments (NULL: no more); fails the test unless it succeeds. */
 void policy_base_run(const char *program, const char *a, const char *b, const char *c);

@@ -26,7 +26,7 @@ static inline int published_setup(void **state)
     system_store = stores_open(scratch.dir, QS_SCOPE_SYSTEM);
     stores_set(system_store, "tools.approvalMode", "\"default\"");
     (void)snprintf(file, sizeof file, "%s", in("out/settings.json"));
-    target = (struct qs_target){.file = file, .scope = "system"};
+    target = (struct qs_target){.size = sizeof(struct qs_target), .file = file, .scope = QS_SCOPE_SYSTEM};
     return 0;
 }
 

@@ -36,7 +36,9 @@ void scopes_remove(struct scopes *scopes)
 void scopes_init(const struct scopes *scopes, enum qs_scope scope, bool require_store, bool require_policy)
 {
     struct qs_store *store = stores_handle(scopes->scratch.dir, scope);
-    struct qs_init_options options = {.require_policy = require_policy, .no_require_store = !require_store};
+    struct qs_init_options options = {.size = sizeof options,
+                                      .require_policy = require_policy,
+                                      .no_require_store = !require_store};
     struct qs_error err = {0};
     must(qs_store_init(store, &options, &err), &err, "init");
     qs_store_close(store);
@@ -61,17 +63,15 @@ void scopes_force(const struct scopes *scopes, enum qs_scope scope, const char *
     AUTO(leaves_release) struct leaves leaves = {0};
     AUTO(value_release) json_t *root = json_loads(json, 0, NULL);
     struct history_chunks chunks = {0};
-    struct history_identity identity;
     struct qs_error err = {0};
-    static const uint8_t none[QS_DIGEST_BYTES];
+    struct history_entry entry = {.action = HISTORY_INIT, .message = "forced"};
     assert_non_null(root);
     must(flatten_value(root, NULL, NULL, &leaves, &err), &err, json);
     struct entry_list areas[AREA_COUNT] = {{leaves.items, leaves.count}};
     struct build build = {.areas = areas, .newest = &chunks};
-    history_identity_now(NULL, &identity);
-    build.record = (struct meta_record){.scope = scope, .generation = 1, .time_s = identity.time_s, .store_id = {1}};
+    build.record = (struct meta_record){.scope = scope, .generation = 1, .store_id = {1}};
     content_digest(areas, build.record.content);
-    must(history_build(&build.record, none, HISTORY_INIT, &identity, "forced", NULL, 0, &chunks, &err), &err, "record");
+    must(history_build(&build.record, &entry, &chunks, &err), &err, "record");
     AUTO_FD int fd = open(scopes_path(scopes, scope, "data.mdb"), O_RDWR | O_TRUNC | O_CLOEXEC);
     assert_true(fd >= 0);
     must(build_file(fd, &build, &err), &err, "build");

@@ -37,7 +37,10 @@ void fixture_init(struct fixture *f, bool in_memory)
     assert_non_null(mkdtemp(f->root));
     f->data = joined(f->root, "/system/data.mdb");
     f->backup = joined(f->root, "/backup");
-    must(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f->root}, &f->store, &err), &err);
+    must(qs_store_open(QS_SCOPE_SYSTEM,
+                       &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f->root}, &f->store,
+                       &err),
+         &err);
     must(qs_store_init(f->store, NULL, &err), &err);
 }
 
@@ -78,7 +81,9 @@ static void fill_once(struct fixture *f)
     must(qs_txn_lock(txn, "group1", &err), &err);
     must(qs_txn_lock(txn, "group2.setting002", &err), &err);
     must(qs_txn_require_policy(txn, true, &err), &err);
-    must(qs_txn_commit(txn, &(struct qs_commit_options){.message = "filled"}, NULL, &err), &err);
+    must(qs_txn_commit(txn, &(struct qs_commit_options){.size = sizeof(struct qs_commit_options), .message = "filled"},
+                       NULL, &err),
+         &err);
     qs_txn_free(txn);
 }
 

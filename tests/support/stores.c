@@ -19,7 +19,9 @@ struct qs_store *stores_handle(const char *root, enum qs_scope scope)
 {
     struct qs_error err = {0};
     struct qs_store *store = NULL;
-    must(qs_store_open(scope, &(struct qs_store_options){.root = root}, &store, &err), &err);
+    must(qs_store_open(scope, &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root}, &store,
+                       &err),
+         &err);
     return store;
 }
 
@@ -27,7 +29,10 @@ struct qs_store *stores_open(const char *root, enum qs_scope scope)
 {
     struct qs_error err = {0};
     struct qs_store *store = stores_handle(root, scope);
-    enum qs_status status = qs_store_init(store, &(struct qs_init_options){.no_require_store = true}, &err);
+    enum qs_status status =
+        qs_store_init(store,
+                      &(struct qs_init_options){.size = sizeof(struct qs_init_options), .no_require_store = true},
+                      &err);
     if (status != QS_CONFLICT) /* there already */
         must(status, &err);
     return store;
@@ -44,7 +49,7 @@ static struct qs_txn *begin(struct qs_store *store)
 static void commit(struct qs_txn *txn)
 {
     struct qs_error err = {0};
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     must(qs_txn_commit(txn, NULL, &info, &err), &err);
     qs_txn_free(txn);
 }

@@ -125,7 +125,7 @@ static void every_call_in_turn(const char *name, work change, bool onwards, enum
         struct qs_error err = {0};
         if (change(&err) != QS_OK) /* the next writer goes on */
             fail_msg("after call %u, kind %d: %s: %s", at, (int)kind, err.message, err.advice);
-        struct qs_fsck_report report;
+        struct qs_fsck_report report = {.size = sizeof report};
         assert_int_equal(qs_store_fsck(f.store, &report, &err), QS_OK);
     }
     restore_bytes(bytes, len);
@@ -208,7 +208,10 @@ static void an_io_error_in_any_call_of_init_leaves_no_store_or_a_whole_one(void 
         struct qs_store *store = NULL;
         struct qs_snapshot *snapshot = NULL;
         scratch_make(&s);
-        assert_int_equal(qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = s.dir}, &store, &err),
+        assert_int_equal(qs_store_open(QS_SCOPE_DEFAULTS,
+                                       &(struct qs_store_options){.size = sizeof(struct qs_store_options),
+                                                                  .root = s.dir},
+                                       &store, &err),
                          QS_OK);
         disk_faults_start(at, false, DISK_FAIL, EIO);
         enum qs_status status = qs_store_init(store, NULL, &err);

@@ -9,7 +9,9 @@
 static struct qs_store *open_again(void)
 {
     struct qs_store *store = NULL;
-    ok(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f.root}, &store, &err));
+    ok(qs_store_open(QS_SCOPE_SYSTEM,
+                     &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root}, &store,
+                     &err));
     return store;
 }
 

@@ -23,7 +23,7 @@
 
 static enum qs_status replace_with(const char *file, const char *text, unsigned flags)
 {
-    struct qs_replace_options options = {.flags = flags};
+    struct qs_replace_options options = {.size = sizeof options, .flags = flags};
     err = (struct qs_error){0};
     return qs_file_replace(file, text, strlen(text), &options, &err);
 }
@@ -58,7 +58,7 @@ static void a_new_file_gets_the_mode_that_was_asked_for(void **state)
 {
     (void)state;
     mode_t old = umask(077);
-    struct qs_replace_options options = {.mode = 0644};
+    struct qs_replace_options options = {.size = sizeof options, .mode = 0644};
     assert_int_equal(qs_file_replace(in("new"), "x", 1, &options, &err), QS_OK);
     (void)umask(old);
     assert_int_equal(scratch_stat(in("new")).st_mode & 07777, 0644);
@@ -198,8 +198,11 @@ static void a_missing_directory_a_file_as_directory_and_long_names_are_refused(v
 static void a_call_without_sense_is_refused(void **state)
 {
     (void)state;
-    struct qs_replace_options setuid = {.mode = 04755};
-    struct qs_replace_options both = {.flags = QS_REPLACE_NEW_ONLY, .expect = "x", .expect_len = 1};
+    struct qs_replace_options setuid = {.size = sizeof setuid, .mode = 04755};
+    struct qs_replace_options both = {.size = sizeof both,
+                                      .flags = QS_REPLACE_NEW_ONLY,
+                                      .expect = "x",
+                                      .expect_len = 1};
     assert_int_equal(qs_file_replace(NULL, "x", 1, NULL, &err), QS_USAGE);
     assert_int_equal(qs_file_replace("", "x", 1, NULL, &err), QS_USAGE);
     assert_int_equal(qs_file_replace(in("a"), NULL, 1, NULL, NULL), QS_USAGE);
@@ -238,7 +241,7 @@ static void a_new_file_never_replaces_one_that_appeared_meanwhile(void **state)
     assert_int_equal(unlink(path), 0);
     /* Without the flag the call starts over, and replaces what has appeared as it would any file: it keeps its mode. */
     faults_start(&appear);
-    struct qs_replace_options options = {.mode = 0600};
+    struct qs_replace_options options = {.size = sizeof options, .mode = 0600};
     assert_int_equal(qs_file_replace(path, "ours", 4, &options, &err), QS_OK);
     (void)faults_stop();
     assert_true(scratch_holds(path, "ours"));
@@ -289,7 +292,7 @@ static void neither_file_nor_backup_is_ever_absent(void **state)
     scratch_write(paths[0], "old");
     scratch_write(paths[1], "older");
     for (int expecting = 0; expecting < 2; expecting++) {
-        struct qs_replace_options options = {.flags = QS_REPLACE_BACKUP};
+        struct qs_replace_options options = {.size = sizeof options, .flags = QS_REPLACE_BACKUP};
         if (expecting) {
             options.expect = "new";
             options.expect_len = 3;

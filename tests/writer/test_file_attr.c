@@ -24,7 +24,7 @@
 
 static enum qs_status replace(const char *file, unsigned flags)
 {
-    struct qs_replace_options options = {.flags = flags};
+    struct qs_replace_options options = {.size = sizeof options, .flags = flags};
     err = (struct qs_error){0};
     return qs_file_replace(file, "new", 3, &options, &err);
 }
@@ -118,7 +118,9 @@ static void acl_and_attributes_of_the_old_file_are_kept(void **state)
     assert_int_equal(setxattr(in("file"), "trusted.note", "secret", 6, 0), 0);
     mode_t mode = mode_of(in("file"));
     for (int expecting = 0; expecting < 2; expecting++) {
-        struct qs_replace_options options = {.expect = expecting ? "new" : NULL, .expect_len = 3};
+        struct qs_replace_options options = {.size = sizeof options,
+                                             .expect = expecting ? "new" : NULL,
+                                             .expect_len = 3};
         assert_int_equal(qs_file_replace(in("file"), "new", 3, &options, &err), QS_OK);
         assert_int_equal(acl_grants(in("file"), USER, ALICE), 4);
         assert_int_equal(acl_grants(in("file"), OTHER, NO_ID), 0);
@@ -216,7 +218,7 @@ static void a_default_acl_of_the_directory_does_not_widen(void **state)
     assert_int_equal(replace(in("dir/old"), 0), QS_OK);
     assert_int_equal(mode_of(in("dir/old")), 0600);
     assert_int_equal(getxattr(in("dir/old"), ACL_ACCESS, NULL, 0), -1);
-    struct qs_replace_options expect = {.expect = "new", .expect_len = 3};
+    struct qs_replace_options expect = {.size = sizeof expect, .expect = "new", .expect_len = 3};
     assert_int_equal(qs_file_replace(in("dir/old"), "newer", 5, &expect, &err), QS_OK);
     assert_int_equal(mode_of(in("dir/old")), 0600);
     assert_int_equal(getxattr(in("dir/old"), ACL_ACCESS, NULL, 0), -1);
@@ -234,7 +236,7 @@ static void a_narrow_default_acl_is_not_widened_by_the_mode(void **state)
     (void)state;
     assert_int_equal(mkdir(in("dir"), 0755), 0);
     set_acl(in("dir"), ACL_DEFAULT, 4, 4, 0);
-    struct qs_replace_options options = {.mode = 0666};
+    struct qs_replace_options options = {.size = sizeof options, .mode = 0666};
     assert_int_equal(qs_file_replace(in("dir/new"), "x", 1, &options, &err), QS_OK);
     assert_int_equal(acl_grants(in("dir/new"), USER, ALICE), 4);
     assert_int_equal(acl_grants(in("dir/new"), MASK, NO_ID), 4);

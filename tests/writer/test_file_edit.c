@@ -24,7 +24,7 @@
 
 static enum qs_status replace_expecting(const char *expect, const char *text)
 {
-    struct qs_replace_options options = {.expect = expect, .expect_len = strlen(expect)};
+    struct qs_replace_options options = {.size = sizeof options, .expect = expect, .expect_len = strlen(expect)};
     err = (struct qs_error){0};
     return qs_file_replace(in("file"), text, strlen(text), &options, &err);
 }
@@ -400,7 +400,9 @@ static void a_temporary_taken_for_a_dead_ones_is_made_anew(void **state)
 {
     (void)state;
     for (int expecting = 0; expecting < 2; expecting++) {
-        struct qs_replace_options options = {.expect = expecting ? "new" : NULL, .expect_len = 3};
+        struct qs_replace_options options = {.size = sizeof options,
+                                             .expect = expecting ? "new" : NULL,
+                                             .expect_len = 3};
         faults_start(&(struct fault){.at = 1, .only = "flock", .code = EWOULDBLOCK});
         assert_int_equal(qs_file_replace(in("file"), "new", 3, &options, &err), QS_OK);
         assert_true(faults_were_hit());

@@ -61,6 +61,7 @@ static void prepare(const struct way *way)
 static enum qs_status replace(const struct way *way, struct qs_error *err)
 {
     struct qs_replace_options options = {
+        .size = sizeof options,
         .flags = way->backup ? QS_REPLACE_BACKUP : 0,
         .expect = way->expect ? OLD_TEXT : NULL,
         .expect_len = way->expect ? strlen(OLD_TEXT) : 0,

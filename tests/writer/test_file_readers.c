@@ -149,7 +149,8 @@ static void storm(unsigned flags, bool expecting)
     for (unsigned generation = 2; generation < REPLACEMENTS; generation++) {
         unsigned now = generation % 2, before = !now;
         struct qs_error err = {0};
-        struct qs_replace_options options = {.flags = flags,
+        struct qs_replace_options options = {.size = sizeof options,
+                                             .flags = flags,
                                              .expect = expecting ? text[before] : NULL,
                                              .expect_len = len[before]};
         len[now] = document(text[now], generation);

@@ -80,7 +80,10 @@ static void replace_store(unsigned number, const char *call, void *context)
     remove_store(number, call, context);
     const struct os_calls *seam = qs_os;
     qs_os = &os_real;
-    assert_int_equal(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f.root}, &other, &ignored), 0);
+    assert_int_equal(qs_store_open(QS_SCOPE_SYSTEM,
+                                   &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root},
+                                   &other, &ignored),
+                     0);
     assert_int_equal(qs_store_init(other, NULL, &ignored), 0);
     qs_store_close(other);
     qs_os = seam;

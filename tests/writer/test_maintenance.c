@@ -19,7 +19,7 @@
 
 static struct qs_fsck_report fsck(void)
 {
-    struct qs_fsck_report report;
+    struct qs_fsck_report report = {.size = sizeof report};
     ok(qs_store_fsck(f.store, &report, &err));
     return report;
 }
@@ -57,8 +57,13 @@ static void init_of_the_system_scope_demands_the_store_unless_told_not_to(void *
     struct scratch s;
     struct qs_store *other = NULL;
     scratch_make(&s);
-    ok(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = s.dir}, &other, &err));
-    ok(qs_store_init(other, &(struct qs_init_options){.no_require_store = true, .require_policy = true}, &err));
+    ok(qs_store_open(QS_SCOPE_SYSTEM,
+                     &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = s.dir}, &other, &err));
+    ok(qs_store_init(other,
+                     &(struct qs_init_options){.size = sizeof(struct qs_init_options),
+                                               .no_require_store = true,
+                                               .require_policy = true},
+                     &err));
     ok(qs_store_is_required(other, &required, &err));
     assert_false(required);
     struct qs_snapshot *snapshot = NULL;
@@ -66,7 +71,8 @@ static void init_of_the_system_scope_demands_the_store_unless_told_not_to(void *
     assert_true(qs_snapshot_requires_policy(snapshot));
     qs_snapshot_unref(snapshot);
     qs_store_close(other);
-    ok(qs_store_open(QS_SCOPE_USER, &(struct qs_store_options){.root = s.dir}, &other, &err));
+    ok(qs_store_open(QS_SCOPE_USER, &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = s.dir},
+                     &other, &err));
     assert_int_equal(qs_store_require(other, true, &err), QS_USAGE);
     qs_store_close(other);
     scratch_remove(&s);
@@ -81,7 +87,9 @@ static void init_clears_away_what_a_killed_init_left(void **state)
     assert_int_equal(mkdir(stray, 0700), 0);
     strcat(stray, "/data.mdb");
     scratch_write(stray, "half");
-    ok(qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = f.root}, &other, &err));
+    ok(qs_store_open(QS_SCOPE_DEFAULTS,
+                     &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root}, &other,
+                     &err));
     ok(qs_store_init(other, NULL, &err));
     assert_int_equal(scratch_count(f.root, ".qsettings-init-"), 0);
     qs_store_close(other);
@@ -97,7 +105,9 @@ static void a_failed_init_leaves_no_store_or_one_that_is_demanded(void **state)
         struct qs_store *store = NULL;
         (void)snprintf(root, sizeof root, "%s/%u", f.root, n);
         assert_int_equal(mkdir(root, 0755), 0);
-        ok(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &store, &err));
+        ok(qs_store_open(QS_SCOPE_SYSTEM,
+                         &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root}, &store,
+                         &err));
         faults_start(&(struct fault){.at = n, .only = "fsync", .code = EIO});
         enum qs_status status = qs_store_init(store, NULL, &err);
         hit = faults_were_hit();
@@ -186,7 +196,7 @@ static void a_backup_is_written_where_files_without_a_name_are_not_known(void **
 static void numbers_are_not_used_twice_after_all_damage(void **state)
 {
     (void)state;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     fixture_set(&f, "a", "1");
     ok(qs_store_backup(f.store, f.backup, false, &err));
     for (int i = 0; i < 7; i++)
@@ -210,7 +220,8 @@ static void init_makes_missing_parents(void **state)
     struct qs_store *other = NULL;
     char root[160];
     (void)snprintf(root, sizeof root, "%s/deep/er/root", f.root);
-    ok(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = root}, &other, &err));
+    ok(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = root},
+                     &other, &err));
     ok(qs_store_init(other, NULL, &err));
     struct qs_snapshot *snapshot = NULL;
     ok(qs_snapshot_take(other, &snapshot, &err));
@@ -247,7 +258,7 @@ static void compact_keeps_everything_but_the_free_pages(void **state)
 static void a_restore_is_a_new_generation_above_all_known_ones(void **state)
 {
     (void)state;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     fixture_set(&f, "a", "1");
     ok(qs_store_backup(f.store, f.backup, false, &err));
     assert_int_equal(scratch_stat(f.backup).st_mode & 07777, 0600);
@@ -276,7 +287,7 @@ static void a_restore_is_a_new_generation_above_all_known_ones(void **state)
 static void a_backup_restores_a_damaged_or_emptied_store(void **state)
 {
     (void)state;
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     fixture_set(&f, "a", "1");
     ok(qs_store_backup(f.store, f.backup, false, &err));
     fixture_set(&f, "a", "2");
@@ -296,7 +307,9 @@ static void what_is_no_backup_of_this_scope_is_refused_and_nothing_changes(void 
     (void)state;
     struct qs_store *defaults = NULL;
     fixture_set(&f, "a", "1");
-    ok(qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = f.root}, &defaults, &err));
+    ok(qs_store_open(QS_SCOPE_DEFAULTS,
+                     &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root}, &defaults,
+                     &err));
     ok(qs_store_init(defaults, NULL, &err));
     ok(qs_store_backup(defaults, f.backup, false, &err));
     fixture_fake_clock();
@@ -332,19 +345,20 @@ static off_t newer_meta(void)
 static void repair_of_a_healthy_store_changes_nothing(void **state)
 {
     (void)state;
-    struct qs_repair_report report;
+    struct qs_repair_report *report = NULL;
     fixture_set(&f, "a", "1");
     ok(qs_store_repair(f.store, true, 0, &report, &err));
-    assert_true(report.healthy);
-    assert_int_equal(report.generation, 2);
-    assert_int_equal(report.new_generation, 0);
+    assert_true(report->healthy);
+    assert_int_equal(report->generation, 2);
+    assert_int_equal(report->new_generation, 0);
     assert_int_equal(fsck().generation, 2);
+    qs_repair_report_free(report);
 }
 
 static void repair_names_what_verifies_and_goes_back_only_when_told(void **state)
 {
     (void)state;
-    struct qs_repair_report report;
+    struct qs_repair_report *report = NULL;
     fixture_set(&f, "a", "1");     /* 2 */
     fixture_set(&f, "a", "2");     /* 3 */
     flip(newer_meta() + 16 + 130); /* within the newer meta's transaction id */
@@ -352,29 +366,31 @@ static void repair_names_what_verifies_and_goes_back_only_when_told(void **state
     struct qs_snapshot *snapshot = NULL;
     assert_int_equal(qs_snapshot_take(f.store, &snapshot, &err), QS_DAMAGED);
     ok(qs_store_repair(f.store, false, 0, &report, &err));
-    assert_false(report.healthy);
-    assert_int_equal(report.generation, 2);
-    assert_int_equal(report.newest_known, 3);
-    assert_int_equal(report.new_generation, 0);
-    assert_true(report.damage.message[0]);
+    assert_false(report->healthy);
+    assert_int_equal(report->generation, 2);
+    assert_int_equal(report->newest_known, 3);
+    assert_int_equal(report->new_generation, 0);
+    assert_true(report->damage->message[0]);
+    qs_repair_report_free(report);
     assert_int_equal(qs_snapshot_take(f.store, &snapshot, &err), QS_DAMAGED); /* not yet */
     ok(qs_store_repair(f.store, true, 0, &report, &err));
-    assert_int_equal(report.new_generation, 4);
+    assert_int_equal(report->new_generation, 4);
     store_is("{\"a\":1}");
     struct qs_fsck_report after = fsck();
     assert_int_equal(after.generation, 4);
     assert_int_equal(after.records, 3); /* init, set, repair */
     char kept[400];
-    (void)snprintf(kept, sizeof kept, "%s/system/%s", f.root, report.kept_aside);
+    (void)snprintf(kept, sizeof kept, "%s/system/%s", f.root, report->kept_aside);
     assert_true(scratch_exists(kept));
     fixture_set(&f, "b", "1");
     assert_int_equal(fsck().generation, 5);
+    qs_repair_report_free(report);
 }
 
 static void repair_keeps_as_much_of_a_broken_history_as_it_can(void **state)
 {
     (void)state;
-    struct qs_repair_report report;
+    struct qs_repair_report *report = NULL;
     size_t len = 0;
     for (int i = 0; i < 6; i++) {
         char json[40];
@@ -388,22 +404,23 @@ static void repair_keeps_as_much_of_a_broken_history_as_it_can(void **state)
     fixture_write_bytes(&f, bytes, len);
     free(bytes);
     store_is("{\"a\":\"marker-5\"}"); /* the settings themselves are whole: reading goes on */
-    struct qs_fsck_report ignored;
+    struct qs_fsck_report ignored = {.size = sizeof ignored};
     fixture_fake_clock();
     assert_int_equal(qs_store_fsck(f.store, &ignored, &err), QS_DAMAGED);
     assert_non_null(strstr(err.message, "generation 4"));
     ok(qs_store_repair(f.store, true, 0, &report, &err));
-    assert_int_equal(report.generation, 7);
-    assert_int_equal(report.records, 3);
-    assert_int_equal(report.lost_records, 4);
+    assert_int_equal(report->generation, 7);
+    assert_int_equal(report->records, 3);
+    assert_int_equal(report->lost_records, 4);
     store_is("{\"a\":\"marker-5\"}");
     assert_int_equal(fsck().records, 4);
+    qs_repair_report_free(report);
 }
 
 static void where_nothing_verifies_repair_says_so_and_offers_restore(void **state)
 {
     (void)state;
-    struct qs_repair_report report;
+    struct qs_repair_report *report = NULL;
     fixture_set(&f, "a", "1");
     flip(16 + 130);
     flip(4096 + 16 + 130);
@@ -417,6 +434,7 @@ static void where_nothing_verifies_repair_says_so_and_offers_restore(void **stat
     scratch_write(f.data, "");
     assert_int_equal(qs_store_repair(f.store, true, 0, &report, &err), QS_DAMAGED);
     assert_non_null(strstr(err.advice, "restore"));
+    qs_repair_report_free(report);
 }
 
 static void a_store_in_the_place_of_another_scope_is_refused(void **state)
@@ -430,7 +448,9 @@ static void a_store_in_the_place_of_another_scope_is_refused(void **state)
     (void)snprintf(from, sizeof from, "%s/system", f.root);
     (void)snprintf(to, sizeof to, "%s/defaults", f.root);
     assert_int_equal(rename(from, to), 0);
-    ok(qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = f.root}, &defaults, &err));
+    ok(qs_store_open(QS_SCOPE_DEFAULTS,
+                     &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root}, &defaults,
+                     &err));
     assert_int_equal(qs_snapshot_take(defaults, &snapshot, &err), QS_DAMAGED);
     assert_non_null(strstr(err.message, "scope system"));
     assert_int_equal(qs_txn_begin(defaults, 0, &txn, &err), QS_DAMAGED);

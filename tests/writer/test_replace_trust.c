@@ -74,7 +74,7 @@ static void root_goes_through_no_directory_that_others_may_write(void **state)
             refused(in("way/to/file"), rows[i].refusal);
         else
             replaced(in("way/to/file"));
-        struct qs_replace_options anyway = {.flags = QS_REPLACE_OTHER_OWNER};
+        struct qs_replace_options anyway = {.size = sizeof anyway, .flags = QS_REPLACE_OTHER_OWNER};
         assert_int_equal(qs_file_replace(in("way/to/file"), "new", 3, &anyway, &err), QS_OK);
     }
 }

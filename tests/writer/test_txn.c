@@ -25,7 +25,7 @@ static struct qs_txn *begin(void)
 
 static struct qs_commit_info commit(struct qs_txn *txn)
 {
-    struct qs_commit_info info;
+    struct qs_commit_info info = {.size = sizeof info};
     ok(qs_txn_commit(txn, NULL, &info, &err));
     qs_txn_free(txn);
     return info;
@@ -180,17 +180,17 @@ static void the_change_list_says_old_and_new(void **state)
     ok(qs_txn_require_policy(txn, true, &err));
     ok(qs_txn_changes(txn, &count, &err));
     assert_int_equal(count, 4);
-    struct qs_change change = qs_txn_change(txn, 0);
-    assert_int_equal(change.area, QS_AREA_SETTINGS);
-    assert_memory_equal(change.key.data, "a", 1);
-    assert_null(change.old_value.data);
-    assert_memory_equal(change.new_value.data, "\"x\"", 3);
+    const struct qs_change *change = qs_txn_change(txn, 0);
+    assert_int_equal(change->area, QS_AREA_SETTINGS);
+    assert_memory_equal(change->key.data, "a", 1);
+    assert_null(change->old_value.data);
+    assert_memory_equal(change->new_value.data, "\"x\"", 3);
     change = qs_txn_change(txn, 1);
-    assert_int_equal(change.key.len, 3);
-    assert_memory_equal(change.old_value.data, "1", 1);
-    assert_null(change.new_value.data);
-    assert_int_equal(qs_txn_change(txn, 2).area, QS_AREA_LOCKS);
-    assert_int_equal(qs_txn_change(txn, 3).area, QS_AREA_FLAGS);
+    assert_int_equal(change->key.len, 3);
+    assert_memory_equal(change->old_value.data, "1", 1);
+    assert_null(change->new_value.data);
+    assert_int_equal(qs_txn_change(txn, 2)->area, QS_AREA_LOCKS);
+    assert_int_equal(qs_txn_change(txn, 3)->area, QS_AREA_FLAGS);
     commit(txn);
     struct qs_snapshot *now = fixture_read(&f);
     assert_true(qs_snapshot_requires_policy(now));
@@ -210,12 +210,16 @@ static void an_expected_generation_that_moved_is_a_conflict(void **state)
     fixture_set(&f, "a", "1");
     struct qs_txn *txn = begin();
     set(txn, "a", "2");
-    assert_int_equal(qs_txn_commit(txn, &(struct qs_commit_options){.if_generation = 1}, NULL, &err), QS_CONFLICT);
+    assert_int_equal(
+        qs_txn_commit(txn, &(struct qs_commit_options){.size = sizeof(struct qs_commit_options), .if_generation = 1},
+                      NULL, &err),
+        QS_CONFLICT);
     qs_txn_free(txn);
     store_is("{\"a\":1}");
     txn = begin();
     set(txn, "a", "2");
-    ok(qs_txn_commit(txn, &(struct qs_commit_options){.if_generation = 2}, NULL, &err));
+    ok(qs_txn_commit(txn, &(struct qs_commit_options){.size = sizeof(struct qs_commit_options), .if_generation = 2},
+                     NULL, &err));
     qs_txn_free(txn);
     store_is("{\"a\":2}");
 }
@@ -230,7 +234,10 @@ static void a_bad_message_is_refused(void **state)
     for (int i = 0; i < 2; i++) {
         struct qs_txn *txn = begin();
         set(txn, "a", "1");
-        assert_int_equal(qs_txn_commit(txn, &(struct qs_commit_options){.message = messages[i]}, NULL, &err),
+        assert_int_equal(qs_txn_commit(txn,
+                                       &(struct qs_commit_options){.size = sizeof(struct qs_commit_options),
+                                                                   .message = messages[i]},
+                                       NULL, &err),
                          QS_INVALID);
         qs_txn_free(txn);
     }
@@ -293,7 +300,9 @@ static void no_lock_file_of_lmdb_appears(void **state)
 static int count_up(int who)
 {
     struct qs_store *store = NULL;
-    if (qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f.root}, &store, NULL))
+    if (qs_store_open(QS_SCOPE_SYSTEM,
+                      &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root}, &store,
+                      NULL))
         return 1;
     for (int i = 0; i < ROUNDS; i++) {
         struct qs_txn *txn = NULL;
@@ -338,7 +347,7 @@ static void no_update_is_lost_between_writers(void **state)
     assert_memory_equal(value.data, expect, value.len);
     assert_int_equal(qs_snapshot_generation(now), 1 + WRITERS * ROUNDS);
     qs_snapshot_unref(now);
-    struct qs_fsck_report report;
+    struct qs_fsck_report report = {.size = sizeof report};
     ok(qs_store_fsck(f.store, &report, &err));
     assert_int_equal(report.records, 1 + WRITERS * ROUNDS);
 }
@@ -458,8 +467,10 @@ static void a_handle_that_commits_again_sees_what_others_did_to_the_file(void **
     size_t len = 0;
     struct qs_store *other = NULL;
     struct qs_txn *txn = NULL;
-    struct qs_fsck_report report;
-    ok(qs_store_open(QS_SCOPE_SYSTEM, &(struct qs_store_options){.root = f.root}, &other, &err));
+    struct qs_fsck_report report = {.size = sizeof report};
+    ok(qs_store_open(QS_SCOPE_SYSTEM,
+                     &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root}, &other,
+                     &err));
     fixture_set(&f, "a", "1");
     uint8_t *older = fixture_bytes(&f, &len);
     for (int i = 0; i < 12; i++) {
@@ -485,7 +496,7 @@ static void a_handle_that_commits_again_sees_what_others_did_to_the_file(void **
 static void a_forked_child_commits_with_its_own_environment(void **state)
 {
     (void)state;
-    struct qs_fsck_report report;
+    struct qs_fsck_report report = {.size = sizeof report};
     fixture_set(&f, "a", "1"); /* the environment is kept */
     pid_t child = fork();
     if (child == 0) {
@@ -509,7 +520,9 @@ static void an_absent_store_is_not_made_by_a_writer(void **state)
     (void)state;
     struct qs_store *store = NULL;
     struct qs_txn *txn = NULL;
-    ok(qs_store_open(QS_SCOPE_DEFAULTS, &(struct qs_store_options){.root = f.root}, &store, &err));
+    ok(qs_store_open(QS_SCOPE_DEFAULTS,
+                     &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = f.root}, &store,
+                     &err));
     assert_int_equal(qs_txn_begin(store, 0, &txn, &err), QS_ABSENT);
     assert_non_null(strstr(err.advice, "init"));
     assert_false(scratch_exists(qs_store_path(store)));

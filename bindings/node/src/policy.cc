@@ -13,16 +13,16 @@ struct result_free {
 
 static Napi::Object source_value(Napi::Env env, const struct qs_policy_source &source)
 {
-    bool read = source.state == QS_OK;
+    bool read = source.status == QS_OK;
     Napi::Object object = Napi::Object::New(env);
     object["scope"] = Napi::String::New(env, qs_scope_name(source.scope));
-    object["state"] = Napi::String::New(env, read ? "ok" : qs_status_name(source.state));
+    object["state"] = Napi::String::New(env, read ? "ok" : qs_status_name(source.status));
     object["setsPolicy"] = Napi::Boolean::New(env, source.sets_policy);
     object["required"] = Napi::Boolean::New(env, source.required);
     object["generation"] = number_or_null(env, source.generation);
     object["storeId"] = text_or_null(env, read ? hex_of(source.store_id, QS_STORE_ID_BYTES).c_str() : nullptr);
     object["digest"] = text_or_null(env, read ? digest_of(source.digest).c_str() : nullptr);
-    object["place"] = Napi::String::New(env, source.place);
+    object["place"] = Napi::String::New(env, source.path);
     return object;
 }
 
@@ -101,6 +101,7 @@ class from_stores : public policy_call
     qs_status read(qs_policy_result **ret_result, qs_error *err) override
     {
         qs_policy_options options = {};
+        options.size = sizeof options;
         options.root = where.root_or_null();
         options.wait_ms = where.wait_ms;
         options.require_scopes = scopes;

@@ -34,6 +34,7 @@ class settings_call : public call
     qs_status run(qs_error *err) override
     {
         qs_settings_options options = {};
+        options.size = sizeof options;
         qs_settings *opened = nullptr;
         options.root = where.root_or_null();
         options.wait_ms = where.wait_ms;
@@ -137,8 +138,7 @@ class explain_call : public settings_call
     }
     ~explain_call() override
     {
-        if (filled)
-            qs_explanation_release(&explanation);
+        qs_explanation_free(explanation);
     }
 
     Napi::Value value(Napi::Env env) override
@@ -146,14 +146,15 @@ class explain_call : public settings_call
         Napi::Object object = Napi::Object::New(env);
         Napi::Array layers = Napi::Array::New(env, QS_LAYER_COUNT);
         for (uint32_t id = 0; id < QS_LAYER_COUNT; id++)
-            layers[id] = layer_value(env, static_cast<qs_layer>(id), explanation.layers[id]);
+            layers[id] = layer_value(env, static_cast<qs_layer>(id),
+                                     *qs_explanation_layer(explanation, static_cast<qs_layer>(id)));
         object["key"] = Napi::String::New(env, key);
-        object["value"] = text_or_null(env, explanation.value);
+        object["value"] = text_or_null(env, explanation->value);
         object["winner"] =
             text_or_null(env,
-                         explanation.winner < 0 ? nullptr : qs_layer_name(static_cast<qs_layer>(explanation.winner)));
-        object["reason"] = Napi::String::New(env, qs_reason_name(explanation.reason));
-        object["text"] = Napi::String::New(env, explanation.text);
+                         explanation->winner < 0 ? nullptr : qs_layer_name(static_cast<qs_layer>(explanation->winner)));
+        object["reason"] = Napi::String::New(env, qs_reason_name(explanation->reason));
+        object["text"] = Napi::String::New(env, explanation->text);
         object["layers"] = layers;
         return object;
     }
@@ -161,15 +162,12 @@ class explain_call : public settings_call
   protected:
     qs_status answer(qs_error *err) override
     {
-        qs_status status = qs_settings_explain(settings.get(), key.c_str(), &explanation, err);
-        filled = status == QS_OK;
-        return status;
+        return qs_settings_explain(settings.get(), key.c_str(), &explanation, err);
     }
 
   private:
     std::string key;
-    qs_explanation explanation = {};
-    bool filled = false;
+    qs_explanation *explanation = nullptr;
 };
 
 /* settingsRead({root, waitMs, workspace}, later) */

@@ -97,6 +97,7 @@ watcher::~watcher()
 qs_status watcher::open(const place &where, qs_scope scope, uint64_t from, qs_error *err)
 {
     qs_store_options options = {};
+    options.size = sizeof options;
     options.root = where.root_or_null();
     options.wait_ms = where.wait_ms;
     items.emplace_back();
@@ -154,23 +155,23 @@ static int64_t now_ms()
 
 static void fill_from_record(qs_history *history, event *into)
 {
-    qs_record record = {};
+    const qs_record *record = nullptr;
     if (!history || qs_history_find(history, into->facts.generation, &record, nullptr) != QS_OK)
         return;
     into->known = true;
-    into->time_ms = static_cast<double>(record.time_s) * 1000 + record.time_ns / 1000000;
-    into->pid = record.pid;
-    into->user = record.user;
-    into->program = record.program;
-    into->message = record.message;
-    into->action = record.action;
+    into->time_ms = static_cast<double>(record->time_s) * 1000 + record->time_ns / 1000000;
+    into->pid = record->pid;
+    into->user = record->user;
+    into->program = record->program;
+    into->message = record->message;
+    into->action = record->action;
     std::vector<char> text(QS_KEY_TEXT_BYTES);
-    for (size_t i = 0; i < record.change_count; i++) {
-        qs_change change = qs_history_change(history, i);
-        if (change.area != QS_AREA_SETTINGS && change.area != QS_AREA_LOCKS)
+    for (size_t i = 0; i < record->change_count; i++) {
+        const qs_change *change = qs_history_change(history, i);
+        if (change->area != QS_AREA_SETTINGS && change->area != QS_AREA_LOCKS)
             continue;
-        auto &list = change.area == QS_AREA_SETTINGS ? into->changed : into->locks;
-        list.emplace_back(qs_key_format(change.key.data, change.key.len, text.data(), text.size()));
+        auto &list = change->area == QS_AREA_SETTINGS ? into->changed : into->locks;
+        list.emplace_back(qs_key_format(change->key.data, change->key.len, text.data(), text.size()));
     }
 }
 
@@ -194,6 +195,7 @@ bool watcher::take_fault(item &from, qs_status status, const qs_error &err, even
 bool watcher::look_at(item &from, event *into)
 {
     qs_error err = {};
+    into->facts.size = sizeof into->facts;
     qs_status status = qs_watch_next(from.watch, &into->facts, &err);
     if (status == QS_BUSY)
         return false; /* writers that were too fast for one read: the next turn tells */
