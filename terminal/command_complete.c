@@ -55,7 +55,8 @@ void command_line_complete(struct command_line *line, struct cli *cli, int count
     const char *value = NULL;
     *line = (struct command_line){.program = line->program, .operands = words};
     for (int i = 0; i + 1 < count; i++)
-        (void)!parse_word(&parse, words[i], NULL); /* what is wrong so far is the shell's to leave */
+        if (parse_word(&parse, words[i], NULL) && !line->command && words[i][0] != '-')
+            return; /* there is no such command; what else is wrong stops nothing */
     if (parse.pending) {
         offer_value(&to, &parse, parse.pending);
     } else if (!parse.only_operands && to.word[0] == '-') {

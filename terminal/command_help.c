@@ -57,15 +57,20 @@ static int group_of(const struct program *program, const struct command *command
 
 /* ---- usage ---- */
 
-/* "NAME VALUE" of an option */
+#define CHOICES_SHOWN 24 /* longer lists of choices are cut short */
+
+/* "NAME VALUE" of an option; in a usage line, short. */
 static void add_option_name(struct buf *out, const struct option_row *row, bool shortest)
 {
     if (row->letter && shortest)
         buf_printf(out, "-%c", row->letter);
     else
         buf_printf(out, "--%s", row->name);
-    if (row->value)
-        buf_printf(out, " %s", row->value);
+    if (!row->value)
+        return;
+    bool cut = shortest && strchr(row->value, '|') && strlen(row->value) > CHOICES_SHOWN;
+    buf_printf(out, " %.*s%s", (int)(cut ? strcspn(row->value, "|") : strlen(row->value)), row->value,
+               cut ? "|..." : "");
 }
 
 /* "[--system|--user] " */
@@ -126,7 +131,7 @@ static void add_option(struct buf *out, const struct command *command, const str
     buf_add_str(&help, row->help);
     if (standard)
         buf_printf(&help, " [%.*s]", (int)len, standard);
-    if (name.len > HELP_LEFT - 3)
+    if (name.len > HELP_LEFT - 4)
         buf_printf(out, "  %s\n%*s", name.data, HELP_LEFT, "");
     else
         buf_printf(out, "  %-*s ", HELP_LEFT - 3, name.data ? name.data : "");

@@ -24,9 +24,9 @@ static bool is_choice(const struct option_row *row)
 /* One of the words of "a|b|c"? Otherwise the error lists them. */
 static enum qs_status check_choice(const struct option_row *row, const char *value, struct qs_error *err)
 {
-    char words[160], *at = words, *end = words + sizeof words;
+    char words[256], *at = words, *end = words + sizeof words;
     const char *list[16] = {NULL}, *separator = "";
-    char copy[160];
+    char copy[256];
     size_t count = 0;
     (void)snprintf(copy, sizeof copy, "%s", row->value);
     for (char *save = NULL, *word = strtok_r(copy, "|", &save); word && count < 15; word = strtok_r(NULL, "|", &save)) {

@@ -102,6 +102,7 @@ struct program {
     const char *start;                                 /* lines below the short help; may be NULL */
     const char *closing;                               /* lines below the list of commands: exit statuses */
     const char *(*advice)(const struct qs_error *err); /* what to do, where err does not say; may be NULL */
+    const char *(*kind)(enum qs_status status);        /* how errors call a status; NULL: qs_status_name */
 };
 
 /* What one command line says. */

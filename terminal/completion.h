@@ -36,22 +36,4 @@ void completion_offer_programs(const struct completion *to);
  * for one of these. Other names offer nothing. */
 void completion_offer_named(const struct completion *to, const char *name, size_t len);
 
-void completion_offer_choices(const struct completion *to, const char *choices); /* "a|b|c" */
-
-/* An option whose argument tells by its name what fits: FILE, DIR, PROGRAM, or in small letters "a|b|c" for one of
- * these. NULL: takes none. */
-struct completion_option {
-    const char *name, *argument, *help;
-};
-
-struct completion_line {
-    bool answered; /* the word is an option or an option's argument: what fits is in out */
-    int operands;  /* words before it from the first on that is no option */
-};
-
-/* Walks the words of one command, the last of which is to be completed. Options end at "--" and at the first operand.
- */
-struct completion_line completion_walk(struct buf *out, const struct completion_option *options, size_t count,
-                                       int word_count, char *const *words);
-
 #endif

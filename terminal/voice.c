@@ -122,7 +122,7 @@ static void error_json(const struct command_line *line, const struct qs_error *e
 void voice_error(const struct command_line *line, const struct qs_error *err)
 {
     AUTO(buf_release) struct buf text = {0};
-    const char *kind = qs_status_name(err->status);
+    const char *kind = line->program->kind ? line->program->kind(err->status) : qs_status_name(err->status);
     size_t len = strlen(kind);
     if (!err->message[0])
         return;

@@ -163,6 +163,7 @@ const struct program qfleet_program = {
     .name = "qfleet",
     .summary = "one signed policy on many machines",
     .options = options,
+    .common = "color",
     .commands = commands,
     .groups = groups,
     .closing = "Exit status: 0 done, 1 held or not well, 2 usage, 3 malformed, 5 not enrolled or nothing fetched, 6 "

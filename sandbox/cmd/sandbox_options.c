@@ -85,7 +85,7 @@ static const struct command commands[] = {
     {.name = "receipt",
      .run = cmd_receipt,
      .options = PLACE NARROW "yaml json compare agent host-group owner rollback",
-     .summary = "print a rollout receipt of this repository, or compare it with an older one"},
+     .summary = "print a rollout receipt, or compare it with an older one"},
     {.name = "audit", .run = cmd_audit, .options = "verify json", .summary = "show the run log, or check its chain"},
     {.name = "doctor",
      .run = cmd_doctor,

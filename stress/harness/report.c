@@ -118,7 +118,7 @@ static bool write_one(const struct report *report, void (*face)(const struct rep
     face(report, &out);
     bool ok = report_write(&out, file);
     if (!ok)
-        (void)stress_fail(STRESS_FAILED, report->command, "cannot write %s: %s", file, strerrordesc_np(errno));
+        (void)stress_fail(STRESS_FAILED, "cannot write %s: %s", file, strerrordesc_np(errno));
     buf_release(&out);
     return ok;
 }
@@ -130,7 +130,7 @@ bool report_emit(const struct report *report, const char *json, const char *juni
     bool ok = !tap.failed && fputs(json ? json : tap.data, stdout) >= 0 && fflush(stdout) == 0;
     buf_release(&tap);
     if (!ok)
-        (void)stress_fail(STRESS_FAILED, report->command, "cannot write to standard output");
+        (void)stress_fail(STRESS_FAILED, "cannot write to standard output");
     ok = write_one(report, report_junit, junit) && ok;
     return write_one(report, report_html, html) && ok;
 }

@@ -5,11 +5,13 @@
  * What all commands of qstress share: options, the seeded generator, the clock, children, scratch directories, exit
  * statuses.
  *
- * A command is one function `int stress_cmd_NAME(int argc, char **argv)`, which its room declares and the table in
- * stress/cmd/qstress_main.c lists. argv[0] is the command's name; what it returns is the program's exit status.
+ * A command is one function `int stress_cmd_NAME(const struct cli *cli)`, which its room declares and the table in
+ * stress/cmd/qstress_main.c lists. What it returns is the program's exit status.
  */
 #ifndef STRESS_STRESS_H
 #define STRESS_STRESS_H
+
+#include "terminal/command_line.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,34 +26,28 @@ enum stress_exit {
     STRESS_FAILED = 10,   /* the harness itself could not do its work: says nothing about the thing tested */
 };
 
-/* "qstress: COMMAND: text" on standard error; returns status, so that `return stress_fail(...)` reads well. */
-int stress_fail(int status, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-enum stress_kind {
-    STRESS_FLAG,   /* bool *slot */
-    STRESS_NUMBER, /* uint64_t *slot, within min and max */
-    STRESS_REAL,   /* double *slot, within min and max */
-    STRESS_TEXT,   /* const char **slot */
-    STRESS_CHOICE, /* const char **slot; choices is "a|b|c" */
+/* One invocation: what the options of all commands store (stress/cmd/qstress_main.c). A text that was not given and has
+ * no default is NULL. */
+struct cli {
+    struct command_line line;
+    const char *backend, *as_user, *dir, *junit, *html, *path;
+    const char *writer_command, *reader_command, *must_have;   /* race */
+    const char *reader, *qsandbox;                             /* sessions */
+    const char *operation, *mode, *waiter, *command, *check;   /* kill */
+    const char *fs, *workload, *keep;                          /* powercut */
+    uint64_t writers, readers, starts, starters, seed, values; /* race and sessions */
+    uint64_t every, commits, max_states, drop_flush;           /* kill and powercut */
+    double seconds;
+    bool alone, meta_torn, expect_violation;
+    int exit_status;
 };
 
-struct stress_option {
-    const char *name; /* without the dashes */
-    enum stress_kind kind;
-    void *slot;           /* holds the default; the help prints it */
-    const char *argument; /* how the help names the value, "N"; for a choice the choices */
-    const char *help;
-    uint64_t min, max;
-};
+/* Reports an error as voice_error does, for the line that main has set; returns status, an enum stress_exit, so that
+ * `return stress_fail(...)` reads well. */
+int stress_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void stress_fail_for(const struct command_line *line);
 
-#define STRESS_COMPLETE "__complete" /* as argv[1]: the rest are words, the last of which is to be completed */
-
-/*
- * Parses argv (argv[0]: the command) by a table of options. --help prints it on standard output.
- * Returns true to go on; false: end with *ret_status. Arguments that are no options are refused.
- */
-bool stress_options(const char *summary, const struct stress_option *options, size_t count, int argc, char **argv,
-                    int *ret_status);
+extern const struct program qstress_program; /* stress/cmd/commands.c */
 
 /* A small generator (splitmix64; S. Vigna, public domain reference at prng.di.unimi.it): the same seed gives the same
  * numbers everywhere. */

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "terminal/paint.h"
+#include "terminal/voice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,27 @@
 #include <unistd.h>
 
 #define PROGRESS_EVERY_NS 100000000u
+
+static const struct command_line *failing_line;
+
+void stress_fail_for(const struct command_line *line)
+{
+    failing_line = line;
+}
+
+int stress_fail(int status, const char *format, ...)
+{
+    struct qs_error err = {0};
+    AUTO_FREE char *message = NULL;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&message, format, args) < 0)
+        message = NULL;
+    va_end(args);
+    error_set(&err, (enum qs_status) - status, "%s", message ? message : "out of memory");
+    voice_error(failing_line, &err);
+    return status;
+}
 
 void stress_rng_init(struct stress_rng *rng, uint64_t seed, uint64_t stream)
 {

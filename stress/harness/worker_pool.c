@@ -32,18 +32,18 @@ void *pool_share(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-int pool_find_user(const char *command, const char *name, struct pool *ret_crew)
+int pool_find_user(const char *name, struct pool *ret_crew)
 {
     ret_crew->user = NULL;
     if (!name)
         return STRESS_CLEAN;
     const struct passwd *user = getpwnam(name);
     if (!user)
-        return stress_fail(STRESS_USAGE, command, "--as-user: there is no user '%s'", name);
+        return stress_fail(STRESS_USAGE, "option '--as-user': there is no user '%s'", name);
     if (geteuid() == user->pw_uid)
         return STRESS_CLEAN;
     if (geteuid() != 0)
-        return stress_fail(STRESS_FORBIDDEN, command, "--as-user needs root");
+        return stress_fail(STRESS_FORBIDDEN, "option '--as-user' needs root");
     ret_crew->user = name;
     ret_crew->uid = user->pw_uid;
     ret_crew->gid = user->pw_gid;

@@ -43,7 +43,7 @@ bool pool_run(struct pool *pool, char *reason, size_t reason_size);
 
 /* Finds the user that workers are to become. Returns an enum stress_exit; *ret_user is NULL where that is who we are
  * already. */
-int pool_find_user(const char *command, const char *name, struct pool *ret_crew);
+int pool_find_user(const char *name, struct pool *ret_crew);
 
 /* Zeroed memory shared with children, NULL with errno. Release with munmap. */
 void *pool_share(size_t bytes);

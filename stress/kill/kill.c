@@ -12,16 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COMMAND           "kill"
-#define OPERATION_CHOICES "all|set|apply|rollback|compact|restore|publish|replace|init|save"
-#define BACKEND_NAMES     BACKEND_CHOICES
-#define RUNS_MAX          64
+#define RUNS_MAX 64
 
-struct command {
-    const char *operation, *backend, *mode, *waiter, *dir;
+struct killing {
+    const struct cli *cli;
     struct kill_options options;
     struct kill_context context;
-    bool json, expect_violation;
 };
 
 /* One operation in one mode. */
@@ -53,38 +49,11 @@ static void catch_signals(void)
         (void)sigaction(signals[i], &action, NULL);
 }
 
-static bool parse(int argc, char **argv, struct command *c, int *ret_status)
+static size_t add_runs(const struct killing *k, const struct kill_op *op, struct run *runs, size_t count)
 {
-    const struct stress_option table[] = {
-        {"operation", STRESS_CHOICE, &c->operation, OPERATION_CHOICES, "what is killed", 0, 0},
-        {"backend", STRESS_CHOICE, &c->backend, BACKEND_NAMES, "who saves; the file ways have the operation save", 0,
-         0},
-        {"mode", STRESS_CHOICE, &c->mode, "kill|stop|both", "kill at each call, or stop there while a reader reads", 0,
-         0},
-        {"waiter", STRESS_CHOICE, &c->waiter, "no|yes|both", "a second writer waits while the first is killed", 0, 0},
-        {"every", STRESS_NUMBER, &c->options.every, "N", "kill only at each N-th stop", 1, 1000000},
-        {"command", STRESS_TEXT, &c->context.command, "CMD", "instead: a command line that writes --path", 0, 0},
-        {"path", STRESS_TEXT, &c->context.path, "FILE", "the file that CMD writes; put back before each run", 0, 0},
-        {"check", STRESS_TEXT, &c->context.check, "CMD", "whose exit status tells whether FILE is whole [JSON]", 0, 0},
-        {"dir", STRESS_TEXT, &c->dir, "DIR", "make the scratch directory there [/dev/shm, else TMPDIR]", 0, 0},
-        {"expect-violation", STRESS_FLAG, &c->expect_violation, NULL, "exit 0 with a violation, 1 without", 0, 0},
-        {"json", STRESS_FLAG, &c->json, NULL, "print one JSON object", 0, 0},
-    };
-    if (!stress_options(
-            "Kills a writer before and after each of its system calls, one run for each, and judges what is\n"
-            "left; or stops it there and reads.",
-            table, sizeof table / sizeof *table, argc, argv, ret_status))
-        return false;
-    if (!c->context.command == !c->context.path && !(c->context.check && !c->context.command))
-        return true;
-    *ret_status = stress_fail(STRESS_USAGE, COMMAND, "--command and --path go together, --check with them");
-    return false;
-}
-
-static size_t add_runs(const struct command *c, const struct kill_op *op, struct run *runs, size_t count)
-{
-    bool kills = strcmp(c->mode, "stop") != 0, stops = strcmp(c->mode, "kill") != 0;
-    bool with = strcmp(c->waiter, "no") != 0 && op->save, without = strcmp(c->waiter, "yes") != 0 || !op->save;
+    bool kills = strcmp(k->cli->mode, "stop") != 0, stops = strcmp(k->cli->mode, "kill") != 0;
+    bool with = strcmp(k->cli->waiter, "no") != 0 && op->save,
+         without = strcmp(k->cli->waiter, "yes") != 0 || !op->save;
     if (kills && without)
         runs[count++] = (struct run){.op = op, .mode = "kill"};
     if (kills && with)
@@ -94,15 +63,15 @@ static size_t add_runs(const struct command *c, const struct kill_op *op, struct
     return count;
 }
 
-static size_t plan_runs(const struct command *c, const struct kill_op *foreign, struct run *runs)
+static size_t plan_runs(const struct killing *k, const struct kill_op *foreign, struct run *runs)
 {
-    if (c->context.command)
-        return add_runs(c, foreign, runs, 0);
+    if (k->context.command)
+        return add_runs(k, foreign, runs, 0);
     size_t count = 0;
     for (const struct kill_op *op = kill_ops; op->name; op++)
-        if (strcmp(op->backend, c->backend) == 0 &&
-            (strcmp(c->operation, "all") == 0 || strcmp(c->operation, op->name) == 0))
-            count = add_runs(c, op, runs, count);
+        if (strcmp(op->backend, k->cli->backend) == 0 &&
+            (strcmp(k->cli->operation, "all") == 0 || strcmp(k->cli->operation, op->name) == 0))
+            count = add_runs(k, op, runs, count);
     return count;
 }
 
@@ -116,11 +85,11 @@ static uint64_t violations(const struct kill_tally *tally)
     return sum;
 }
 
-static void print_json(const struct command *c, const struct run *runs, size_t count)
+static void print_json(const struct killing *k, const struct run *runs, size_t count)
 {
     uint64_t points = 0, bad = 0;
-    (void)printf("{\"backend\": \"%s\", \"every\": %llu, \"runs\": [", c->context.command ? "command" : c->backend,
-                 (unsigned long long)c->options.every);
+    (void)printf("{\"backend\": \"%s\", \"every\": %llu, \"runs\": [", k->context.command ? "command" : k->cli->backend,
+                 (unsigned long long)k->options.every);
     for (size_t i = 0; i < count; i++) {
         const struct run *run = &runs[i];
         (void)printf("%s{\"operation\": \"%s\", \"mode\": \"%s\", \"waiter\": %s, \"points\": %llu", i ? ", " : "",
@@ -153,11 +122,11 @@ static void print_text(const struct run *runs, size_t count)
     (void)printf("%llu points tried\n", (unsigned long long)points);
 }
 
-static int report(const struct command *c, const struct run *runs, size_t count)
+static int report(const struct killing *k, const struct run *runs, size_t count)
 {
     uint64_t bad = 0;
-    if (c->json)
-        print_json(c, runs, count);
+    if (k->cli->line.json)
+        print_json(k, runs, count);
     else
         print_text(runs, count);
     for (size_t i = 0; i < count; i++) {
@@ -166,25 +135,25 @@ static int report(const struct command *c, const struct run *runs, size_t count)
             (void)fprintf(stderr, "%s (%s%s), %s\n", runs[i].op->name, runs[i].mode, runs[i].waiter ? ", waiter" : "",
                           runs[i].tally.sighting[n]);
     }
-    return (bad != 0) == c->expect_violation ? STRESS_CLEAN : STRESS_VIOLATION;
+    return (bad != 0) == k->cli->expect_violation ? STRESS_CLEAN : STRESS_VIOLATION;
 }
 
-static int do_runs(struct command *c, struct run *runs, size_t count)
+static int do_runs(struct killing *k, struct run *runs, size_t count)
 {
     for (size_t i = 0; i < count && !interrupted; i++) {
         char why[KILL_TEXT_BYTES] = "";
         struct run *run = &runs[i];
-        c->options.waiter = run->waiter;
+        k->options.waiter = run->waiter;
         bool fine = strcmp(run->mode, "kill") == 0
-                        ? kill_at_each_call(run->op, &c->context, &c->options, &run->tally, why)
-                        : kill_stop_at_each_call(run->op, &c->context, &run->tally, why);
+                        ? kill_at_each_call(run->op, &k->context, &k->options, &run->tally, why)
+                        : kill_stop_at_each_call(run->op, &k->context, &run->tally, why);
         stress_progress(NULL);
         if (!fine)
-            return stress_fail(STRESS_FAILED, COMMAND, "%s: %s", run->op->name, why);
+            return stress_fail(STRESS_FAILED, "%s: %s", run->op->name, why);
         if (!run->tally.points && !interrupted)
-            return stress_fail(STRESS_FAILED, COMMAND, "%s: no system call was seen", run->op->name);
+            return stress_fail(STRESS_FAILED, "%s: no system call was seen", run->op->name);
     }
-    return interrupted ? stress_fail(STRESS_FAILED, COMMAND, "interrupted") : report(c, runs, count);
+    return interrupted ? stress_fail(STRESS_FAILED, "interrupted") : report(k, runs, count);
 }
 
 /* Memory where there is some, since nothing here is about a disk. */
@@ -194,28 +163,27 @@ static char *make_scratch(const char *dir)
     return scratch || dir ? scratch : stress_scratch(NULL);
 }
 
-int stress_cmd_kill(int argc, char **argv)
+int stress_cmd_kill(const struct cli *cli)
 {
-    struct command command = {
-        .operation = "all", .backend = "qsettings", .mode = "both", .waiter = "both", .options = {.every = 1}};
+    struct killing killing = {.cli = cli,
+                              .options = {.every = cli->every},
+                              .context = {.command = cli->command, .path = cli->path, .check = cli->check}};
     struct kill_op foreign = kill_foreign;
     static struct run runs[RUNS_MAX];
-    int status;
-    if (!parse(argc, argv, &command, &status))
-        return status;
-    AUTO_FREE char *original =
-        command.context.path ? file_load(command.context.path, &command.context.original_len) : NULL;
-    command.context.original = original;
+    if (!cli->command != !cli->path || (cli->check && !cli->command))
+        return stress_fail(STRESS_USAGE, "options '--command' and '--path' go together, and '--check' goes with them");
+    AUTO_FREE char *original = cli->path ? file_load(cli->path, &killing.context.original_len) : NULL;
+    killing.context.original = original;
     foreign.made = !original;
-    size_t count = plan_runs(&command, &foreign, runs);
+    size_t count = plan_runs(&killing, &foreign, runs);
     if (!count)
-        return stress_fail(STRESS_USAGE, COMMAND, "backend %s has no operation %s", command.backend, command.operation);
-    AUTO_FREE char *dir = make_scratch(command.dir);
+        return stress_fail(STRESS_USAGE, "backend '%s' has no operation '%s'", cli->backend, cli->operation);
+    AUTO_FREE char *dir = make_scratch(cli->dir);
     if (!dir)
-        return stress_fail(STRESS_FAILED, COMMAND, "no scratch directory: %s", strerrordesc_np(errno));
-    command.context.dir = dir;
+        return stress_fail(STRESS_FAILED, "no scratch directory: %s", strerrordesc_np(errno));
+    killing.context.dir = dir;
     catch_signals();
-    status = do_runs(&command, runs, count);
+    int status = do_runs(&killing, runs, count);
     stress_remove_tree(dir);
     return status;
 }

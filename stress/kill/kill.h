@@ -84,6 +84,7 @@ bool kill_stop_at_each_call(const struct kill_op *op, const struct kill_context 
 /* Set by the command's signal handler: end soon, and clean up. */
 bool kill_interrupted(void);
 
-int stress_cmd_kill(int argc, char **argv);
+struct cli;
+int stress_cmd_kill(const struct cli *cli);
 
 #endif

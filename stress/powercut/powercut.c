@@ -19,13 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COMMAND          "powercut"
-#define WORKLOAD_CHOICES "set|init|compact|restore|replace"
-#define BACKEND_NAMES    "qsettings|rename-over|rename-over-fsync|rename-away|in-place|copy-backup"
-
-struct command {
+struct cut {
+    const struct cli *cli;
     struct power_options options;
-    bool meta_torn, json, expect_violation;
     const struct power_fs *fs;
     const struct power_work *work;
 };
@@ -41,31 +37,6 @@ static const struct power_work *find_work(const struct power_options *options)
             if (strcmp(work->backend, options->backend) == 0 && strcmp(work->name, name) == 0)
                 return work;
     return NULL;
-}
-
-static bool parse(int argc, char **argv, struct command *command, int *ret_status)
-{
-    struct power_options *o = &command->options;
-    const struct stress_option table[] = {
-        {"fs", STRESS_CHOICE, &o->fs, "ext4|xfs|btrfs", "file system under test", 0, 0},
-        {"workload", STRESS_CHOICE, &o->workload, WORKLOAD_CHOICES, "what the writer does", 0, 0},
-        {"backend", STRESS_CHOICE, &o->backend, BACKEND_NAMES, "who saves; the known-bad ones lose", 0, 0},
-        {"commits", STRESS_NUMBER, &o->commits, "N", "steps of the workload", 1, 10000},
-        {"max-states", STRESS_NUMBER, &o->max_states, "N", "crash states, chosen by seed where there are more", 1,
-         1000000},
-        {"seed", STRESS_NUMBER, &o->seed, "N", "of the choice", 0, UINT64_MAX},
-        {"drop-flush", STRESS_NUMBER, &o->drop_flush, "K", "the disk ignores each K-th flush; 0: none", 0, 1000000},
-        {"alone", STRESS_FLAG, &o->alone, NULL, "no second program that writes and flushes beside the writer", 0, 0},
-        {"meta-torn", STRESS_FLAG, &command->meta_torn, NULL,
-         "instead: the store file alone, its meta writes torn at every byte", 0, 0},
-        {"keep", STRESS_TEXT, &o->keep, "FILE", "write the image of the first bad state there", 0, 0},
-        {"expect-violation", STRESS_FLAG, &command->expect_violation, NULL, "exit 0 with a violation, 1 without", 0, 0},
-        {"json", STRESS_FLAG, &command->json, NULL, "print one JSON object", 0, 0},
-    };
-    return stress_options(
-        "Cuts the power at every point of a workload on a real file system, and judges what is left.\n"
-        "Needs root, /dev/fuse, loop devices and the file system's mkfs.",
-        table, sizeof table / sizeof *table, argc, argv, ret_status);
 }
 
 /* ---- what must be there ---- */
@@ -86,18 +57,16 @@ static bool have_program(const char *name)
 static int check_host(const struct power_fs *fs)
 {
     if (geteuid() != 0)
-        return stress_fail(STRESS_FORBIDDEN, COMMAND, "needs root: it mounts file systems on loop devices");
+        return stress_fail(STRESS_FORBIDDEN, "needs root: it mounts file systems on loop devices");
     static const char *const nodes[] = {"/dev/fuse", "/dev/loop-control"};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         if (access(nodes[i], R_OK | W_OK) != 0)
-            return stress_fail(STRESS_FORBIDDEN, COMMAND, "%s is missing or closed here: %s", nodes[i],
-                               strerrordesc_np(errno));
+            return stress_fail(STRESS_FORBIDDEN, "%s is missing or closed here: %s", nodes[i], strerrordesc_np(errno));
     if (!have_program(fs->mkfs[0]))
-        return stress_fail(STRESS_FORBIDDEN, COMMAND, "%s is not installed: a %s cannot be made", fs->mkfs[0],
-                           fs->name);
+        return stress_fail(STRESS_FORBIDDEN, "%s is not installed: a %s cannot be made", fs->mkfs[0], fs->name);
     struct stat st;
     if (stat(LAB, &st) != 0 || !S_ISDIR(st.st_mode))
-        return stress_fail(STRESS_FORBIDDEN, COMMAND, "there is no directory " LAB " to mount over");
+        return stress_fail(STRESS_FORBIDDEN, "there is no directory " LAB " to mount over");
     return STRESS_CLEAN;
 }
 
@@ -119,25 +88,25 @@ static enum qs_status furnish(struct qs_error *err)
     return QS_OK;
 }
 
-static enum qs_status run_in_lab(const struct command *command, struct power_result *result, struct qs_error *err)
+static enum qs_status run_in_lab(const struct cut *cut, struct power_result *result, struct qs_error *err)
 {
     umask(022);
     enum qs_status status = furnish(err);
     if (status)
         return status;
-    return command->meta_torn ? power_meta_torn(&command->options, result, err)
-                              : power_cut(&command->options, command->fs, command->work, result, err);
+    return cut->cli->meta_torn ? power_meta_torn(&cut->options, result, err)
+                               : power_cut(&cut->options, cut->fs, cut->work, result, err);
 }
 
 /* The first process of the lab must not outlive the command: it waits until it is sure to be told of its death. */
-static void lab_main(const struct command *command, struct power_result *result, int go_fd)
+static void lab_main(const struct cut *cut, struct power_result *result, int go_fd)
 {
     struct qs_error err = {0};
     char byte;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (read(go_fd, &byte, 1) != 1)
         _exit(0);
-    result->finished = run_in_lab(command, result, &err) == QS_OK;
+    result->finished = run_in_lab(cut, result, &err) == QS_OK;
     if (!result->finished)
         (void)snprintf(result->failure, sizeof result->failure, "%.500s", err.message);
     _exit(0);
@@ -150,18 +119,18 @@ static pid_t fork_lab(void)
     return (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
-static int enter_lab(const struct command *command, struct power_result *result)
+static int enter_lab(const struct cut *cut, struct power_result *result)
 {
     int go[2];
     if (pipe2(go, O_CLOEXEC) != 0)
-        return stress_fail(STRESS_FAILED, COMMAND, "cannot make a pipe: %s", strerrordesc_np(errno));
+        return stress_fail(STRESS_FAILED, "cannot make a pipe: %s", strerrordesc_np(errno));
     pid_t pid = fork_lab();
     if (pid < 0)
-        return stress_fail(STRESS_FORBIDDEN, COMMAND, "cannot make namespaces for mounts and processes: %s",
+        return stress_fail(STRESS_FORBIDDEN, "cannot make namespaces for mounts and processes: %s",
                            strerrordesc_np(errno));
     if (pid == 0) {
         (void)close(go[1]);
-        lab_main(command, result, go[0]);
+        lab_main(cut, result, go[0]);
     }
     (void)close(go[0]);
     bool told = write(go[1], "g", 1) == 1;
@@ -170,29 +139,29 @@ static int enter_lab(const struct command *command, struct power_result *result)
         continue;
     (void)close(go[1]);
     if (!told || !WIFEXITED(status))
-        return stress_fail(STRESS_FAILED, COMMAND, "the harness died of signal %d", WTERMSIG(status));
+        return stress_fail(STRESS_FAILED, "the harness died of signal %d", WTERMSIG(status));
     return STRESS_CLEAN;
 }
 
 /* ---- the report ---- */
 
-static void print_json(const struct command *command, const struct power_result *r)
+static void print_json(const struct cut *cut, const struct power_result *r)
 {
     (void)printf("{\"fs\": \"%s\", \"backend\": \"%s\", \"commits\": %llu, \"writes\": %llu, \"flushes\": %llu, "
                  "\"states\": %llu, \"ok\": %llu, \"absent\": %llu, \"damaged\": %llu, \"torn\": %llu, \"lost\": %llu, "
                  "\"nomount\": %llu}\n",
-                 command->meta_torn ? "none" : command->options.fs, command->options.backend,
-                 (unsigned long long)command->options.commits, (unsigned long long)r->writes,
+                 cut->cli->meta_torn ? "none" : cut->options.fs, cut->options.backend,
+                 (unsigned long long)cut->options.commits, (unsigned long long)r->writes,
                  (unsigned long long)r->flushes, (unsigned long long)r->states, (unsigned long long)r->count[POWER_OK],
                  (unsigned long long)r->count[POWER_ABSENT], (unsigned long long)r->count[POWER_DAMAGED],
                  (unsigned long long)r->count[POWER_TORN], (unsigned long long)r->count[POWER_LOST],
                  (unsigned long long)r->count[POWER_NOMOUNT]);
 }
 
-static void print_text(const struct command *command, const struct power_result *r)
+static void print_text(const struct cut *cut, const struct power_result *r)
 {
-    const struct power_options *o = &command->options;
-    if (command->meta_torn) {
+    const struct power_options *o = &cut->options;
+    if (cut->cli->meta_torn) {
         (void)printf("store file alone: %llu meta writes torn at every byte, %llu states refused and repaired\n",
                      (unsigned long long)r->writes, (unsigned long long)r->refused);
     } else {
@@ -210,44 +179,47 @@ static void print_text(const struct command *command, const struct power_result 
                  (unsigned long long)r->count[POWER_NOMOUNT]);
 }
 
-static int report(const struct command *command, const struct power_result *result)
+static int report(const struct cut *cut, const struct power_result *result)
 {
     if (!result->finished)
-        return stress_fail(STRESS_FAILED, COMMAND, "%s", result->failure[0] ? result->failure : "it did not finish");
-    if (command->json)
-        print_json(command, result);
+        return stress_fail(STRESS_FAILED, "%s", result->failure[0] ? result->failure : "it did not finish");
+    if (cut->cli->line.json)
+        print_json(cut, result);
     else
-        print_text(command, result);
+        print_text(cut, result);
     for (unsigned i = 0; i < result->sightings; i++)
         (void)fprintf(stderr, "%s\n", result->sighting[i]);
     if (result->prefix_unmountable)
-        return stress_fail(STRESS_FAILED, COMMAND, "a whole prefix of the log did not mount");
+        return stress_fail(STRESS_FAILED, "a whole prefix of the log did not mount");
     bool violated = result->count[POWER_OK] + result->count[POWER_NOMOUNT] != result->states;
-    return violated == command->expect_violation ? STRESS_CLEAN : STRESS_VIOLATION;
+    return violated == cut->cli->expect_violation ? STRESS_CLEAN : STRESS_VIOLATION;
 }
 
-int stress_cmd_powercut(int argc, char **argv)
+int stress_cmd_powercut(const struct cli *cli)
 {
-    struct command command = {
-        .options = {
-            .fs = "ext4", .workload = "set", .backend = "qsettings", .commits = 20, .max_states = 1000, .seed = 1}};
-    int status;
-    if (!parse(argc, argv, &command, &status))
-        return status;
-    command.fs = power_fs_find(command.options.fs);
-    command.work = find_work(&command.options);
-    if (!command.work)
-        return stress_fail(STRESS_USAGE, COMMAND, "backend %s has no workload %s", command.options.backend,
-                           command.options.workload);
-    status = check_host(command.fs);
+    struct cut cut = {.cli = cli,
+                      .options = {.fs = cli->fs,
+                                  .workload = cli->workload,
+                                  .backend = cli->backend,
+                                  .commits = cli->commits,
+                                  .max_states = cli->max_states,
+                                  .seed = cli->seed,
+                                  .drop_flush = cli->drop_flush,
+                                  .keep = cli->keep,
+                                  .alone = cli->alone}};
+    cut.fs = power_fs_find(cli->fs);
+    cut.work = find_work(&cut.options);
+    if (!cut.work)
+        return stress_fail(STRESS_USAGE, "backend '%s' has no workload '%s'", cli->backend, cli->workload);
+    int status = check_host(cut.fs);
     if (status != STRESS_CLEAN)
         return status;
     struct power_result *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (result == MAP_FAILED)
-        return stress_fail(STRESS_FAILED, COMMAND, "out of memory");
-    status = enter_lab(&command, result);
+        return stress_fail(STRESS_FAILED, "out of memory");
+    status = enter_lab(&cut, result);
     if (status == STRESS_CLEAN)
-        status = report(&command, result);
+        status = report(&cut, result);
     (void)munmap(result, sizeof *result);
     return status;
 }

@@ -123,6 +123,7 @@ enum qs_status power_ask(void (*judge)(void *context), void *context, struct pow
 enum qs_status power_meta_torn(const struct power_options *options, struct power_result *result,
                                struct qs_error *err) QS_MUST_USE;
 
-int stress_cmd_powercut(int argc, char **argv);
+struct cli;
+int stress_cmd_powercut(const struct cli *cli);
 
 #endif

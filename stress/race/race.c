@@ -9,76 +9,44 @@
 #include <string.h>
 #include <unistd.h>
 
-struct race_options {
-    const char *backend, *as_user, *dir, *junit, *html;
-    const char *path, *writer_command, *reader_command, *must_have;
-    uint64_t writers, readers, seed, values;
-    double seconds;
-    bool json, expect_violation;
-};
-
-static bool parse(struct race_options *o, int argc, char **argv, int *ret_status)
+static int fill(struct race *race, const struct cli *cli)
 {
-    const struct stress_option table[] = {
-        {"backend", STRESS_CHOICE, &o->backend, BACKEND_CHOICES, "the way of saving", 0, 0},
-        {"writers", STRESS_NUMBER, &o->writers, "N", "writing processes", 0, DOCUMENT_WRITERS_MAX},
-        {"readers", STRESS_NUMBER, &o->readers, "N", "reading processes", 0, 256},
-        {"seconds", STRESS_REAL, &o->seconds, "S", "how long", 0, 86400},
-        {"seed", STRESS_NUMBER, &o->seed, "N", "chooses the pauses between operations", 0, UINT64_MAX},
-        {"values", STRESS_NUMBER, &o->values, "N", "values in the document", 1, 100000},
-        {"as-user", STRESS_TEXT, &o->as_user, "NAME", "readers run as this user (needs root)", 0, 0},
-        {"dir", STRESS_TEXT, &o->dir, "DIR", "where the scratch directory is made ($TMPDIR or /tmp)", 0, 0},
-        {"path", STRESS_TEXT, &o->path, "FILE", "a foreign program's file, instead of --backend", 0, 0},
-        {"writer-cmd", STRESS_TEXT, &o->writer_command, "CMD", "shell command that saves FILE once", 0, 0},
-        {"reader-cmd", STRESS_TEXT, &o->reader_command, "CMD", "shell command whose exit status judges FILE", 0, 0},
-        {"must-have", STRESS_TEXT, &o->must_have, "POINTER", "JSON Pointer that FILE must always hold", 0, 0},
-        {"expect-violation", STRESS_FLAG, &o->expect_violation, NULL, "exit 0 if there was one, 1 if not", 0, 0},
-        {"json", STRESS_FLAG, &o->json, NULL, "the result as JSON on standard output, instead of TAP", 0, 0},
-        {"junit", STRESS_TEXT, &o->junit, "FILE", "write a JUnit report", 0, 0},
-        {"html", STRESS_TEXT, &o->html, "FILE", "write a page with latency histogram and timeline", 0, 0},
-    };
-    return stress_options("Writers save, readers read, a watcher looks for the file being absent.", table,
-                          sizeof table / sizeof *table, argc, argv, ret_status);
-}
-
-static int fill(struct race *race, const struct race_options *o)
-{
-    *race = (struct race){.writers = (unsigned)o->writers,
-                          .readers = (unsigned)o->readers,
-                          .seconds = o->seconds,
-                          .seed = o->seed};
-    race->config = (struct backend_config){.shape = {(unsigned)o->writers, (unsigned)o->values},
-                                           .path = o->path,
-                                           .writer_command = o->writer_command,
-                                           .reader_command = o->reader_command,
-                                           .must_have = o->must_have};
-    if (o->seconds <= 0 || o->writers + o->readers == 0)
-        return stress_fail(STRESS_USAGE, "race", "without time, or without processes, there is no race");
-    if (o->path && !o->writer_command)
-        return stress_fail(STRESS_USAGE, "race", "--path needs --writer-cmd");
-    if (!o->path && (o->writer_command || o->reader_command || o->must_have))
-        return stress_fail(STRESS_USAGE, "race", "--writer-cmd, --reader-cmd and --must-have need --path");
-    if (o->must_have && o->must_have[0] && o->must_have[0] != '/')
-        return stress_fail(STRESS_USAGE, "race", "--must-have takes a JSON Pointer, which begins with '/'");
-    race->backend = o->path ? &backend_foreign : backend_find(o->backend);
+    *race = (struct race){.writers = (unsigned)cli->writers,
+                          .readers = (unsigned)cli->readers,
+                          .seconds = cli->seconds,
+                          .seed = cli->seed};
+    race->config = (struct backend_config){.shape = {(unsigned)cli->writers, (unsigned)cli->values},
+                                           .path = cli->path,
+                                           .writer_command = cli->writer_command,
+                                           .reader_command = cli->reader_command,
+                                           .must_have = cli->must_have};
+    if (cli->seconds <= 0 || cli->writers + cli->readers == 0)
+        return stress_fail(STRESS_USAGE, "without time, or without processes, there is no race");
+    if (cli->path && !cli->writer_command)
+        return stress_fail(STRESS_USAGE, "option '--path' needs '--writer-cmd'");
+    if (!cli->path && (cli->writer_command || cli->reader_command || cli->must_have))
+        return stress_fail(STRESS_USAGE, "options '--writer-cmd', '--reader-cmd' and '--must-have' need '--path'");
+    if (cli->must_have && cli->must_have[0] && cli->must_have[0] != '/')
+        return stress_fail(STRESS_USAGE, "option '--must-have' takes a JSON Pointer, which begins with '/'");
+    race->backend = cli->path ? &backend_foreign : backend_find(cli->backend);
     if (!race->backend)
-        return stress_fail(STRESS_USAGE, "race", "this build has no backend '%s'", o->backend);
-    return pool_find_user("race", o->as_user, &race->pool);
+        return stress_fail(STRESS_USAGE, "this build has no backend '%s'", cli->backend);
+    return pool_find_user(cli->as_user, &race->pool);
 }
 
-static void facts(struct report *report, const struct race *race, const struct race_options *o,
+static void facts(struct report *report, const struct race *race, const struct cli *cli,
                   const struct race_result *result)
 {
     report_fact(report, "backend", "%s", race->backend->name);
     report_fact(report, "way", "%s", race->backend->summary);
-    if (o->path)
-        report_fact(report, "path", "%s", o->path);
-    if (o->writer_command)
-        report_fact(report, "writer command", "%s", o->writer_command);
-    if (o->reader_command)
-        report_fact(report, "reader command", "%s", o->reader_command);
-    if (o->must_have)
-        report_fact(report, "must have", "%s", o->must_have);
+    if (cli->path)
+        report_fact(report, "path", "%s", cli->path);
+    if (cli->writer_command)
+        report_fact(report, "writer command", "%s", cli->writer_command);
+    if (cli->reader_command)
+        report_fact(report, "reader command", "%s", cli->reader_command);
+    if (cli->must_have)
+        report_fact(report, "must have", "%s", cli->must_have);
     report_fact(report, "writers", "%u", race->writers);
     report_fact(report, "readers", "%u%s%s", race->readers, race->pool.user ? " as " : "",
                 race->pool.user ? race->pool.user : "");
@@ -142,48 +110,44 @@ static char *json_text(const struct race *race, const struct race_result *result
                   "retries", report_count(result->retries)));
 }
 
-static int tell(const struct race *race, const struct race_options *o, const struct race_result *result)
+static int tell(const struct race *race, const struct cli *cli, const struct race_result *result)
 {
     struct report report = {.command = "race",
                             .subject = race->backend->name,
-                            .expect_violation = o->expect_violation,
+                            .expect_violation = cli->expect_violation,
                             .seconds = race->seconds,
                             .read_ns = &result->read_ns,
                             .gaps = &race->shared->gaps};
-    facts(&report, race, o, result);
+    facts(&report, race, cli, result);
     checks(&report, race, result);
     for (unsigned v = VERDICT_ABSENT; v < VERDICT_COUNT; v++)
         sightings_report(&race->shared->sightings, v, verdict_name(v), &report);
     AUTO_FREE char *json = NULL;
-    if (o->json && !(json = json_text(race, result)))
-        return stress_fail(STRESS_FAILED, "race", "out of memory");
-    if (!report_emit(&report, json, o->junit, o->html))
+    if (cli->line.json && !(json = json_text(race, result)))
+        return stress_fail(STRESS_FAILED, "out of memory");
+    if (!report_emit(&report, json, cli->junit, cli->html))
         return STRESS_FAILED;
     return report_passed(&report) ? STRESS_CLEAN : STRESS_VIOLATION;
 }
 
-int stress_cmd_race(int argc, char **argv)
+int stress_cmd_race(const struct cli *cli)
 {
-    struct race_options o = {.backend = "qsettings", .writers = 2, .readers = 2, .seed = 1, .values = 64, .seconds = 5};
-    int status;
-    if (!parse(&o, argc, argv, &status))
-        return status;
     struct race race;
-    status = fill(&race, &o);
+    int status = fill(&race, cli);
     if (status != STRESS_CLEAN)
         return status;
-    AUTO_FREE char *scratch = stress_scratch(o.dir);
+    AUTO_FREE char *scratch = stress_scratch(cli->dir);
     if (!scratch)
-        return stress_fail(STRESS_FAILED, "race", "scratch directory: %s", strerrordesc_np(errno));
+        return stress_fail(STRESS_FAILED, "scratch directory: %s", strerrordesc_np(errno));
     race.config.dir = scratch;
     struct race_result result;
     char reason[STRESS_REASON_BYTES] = "";
     bool ran = race_run(&race, &result, reason);
     stress_remove_tree(scratch); /* before the report: a closed standard output ends the program */
     if (!ran || !tried_something(&race, &result, reason))
-        status = stress_fail(STRESS_FAILED, "race", "%s", reason);
+        status = stress_fail(STRESS_FAILED, "%s", reason);
     else
-        status = tell(&race, &o, &result);
+        status = tell(&race, cli, &result);
     race_release(&race);
     return status;
 }

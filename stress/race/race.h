@@ -57,6 +57,6 @@ struct race_result {
 bool race_run(struct race *race, struct race_result *ret_result, char *reason);
 void race_release(struct race *race);
 
-int stress_cmd_race(int argc, char **argv);
+int stress_cmd_race(const struct cli *cli);
 
 #endif

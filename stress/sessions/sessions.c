@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define STARTERS_MAX   256u
 #define SIGHTING_ERROR START_COUNT
 
 static const char *const start_names[] = {"confined", "refused", "unconfined", "errors"};
@@ -47,12 +46,6 @@ struct session_result {
     uint64_t saves, errors; /* errors: saves that failed, processes that died */
     uint64_t found[START_COUNT];
     struct histogram start_ns;
-};
-
-struct sessions_options {
-    const char *backend, *reader, *as_user, *dir, *junit, *html, *qsandbox;
-    uint64_t starts, starters, writers, seed;
-    bool json, expect_violation;
 };
 
 static void sighting(struct sessions *sessions, unsigned kind, const char *role, unsigned index, const char *text)
@@ -135,19 +128,19 @@ static void progress(void *context)
     (void)fprintf(stderr, "\033[K");
 }
 
-static bool run(struct sessions *sessions, const struct sessions_options *o, char *reason)
+static bool run(struct sessions *sessions, const struct cli *cli, char *reason)
 {
     struct pool *pool = &sessions->pool;
     bool show = terminal_is_able(STDERR_FILENO);
     size_t count = 0;
-    AUTO_FREE struct worker *workers = calloc(o->writers + o->starters, sizeof *workers);
+    AUTO_FREE struct worker *workers = calloc(cli->writers + cli->starters, sizeof *workers);
     if (!workers || !sessions->way->prepare(&sessions->config, reason))
         return false;
-    for (unsigned i = 0; i < o->writers; i++)
+    for (unsigned i = 0; i < cli->writers; i++)
         workers[count++] = (struct worker){.run = writer, .role = "writer", .index = i};
-    for (unsigned i = 0; i < o->starters; i++)
+    for (unsigned i = 0; i < cli->starters; i++)
         workers[count++] = (struct worker){.run = starter, .role = "start", .index = i, .drops = true};
-    atomic_store(&sessions->shared->left, (long long)o->starts);
+    atomic_store(&sessions->shared->left, (long long)cli->starts);
     pool->context = sessions;
     pool->workers = workers;
     pool->count = count;
@@ -162,18 +155,18 @@ static bool run(struct sessions *sessions, const struct sessions_options *o, cha
     return ok;
 }
 
-static void add_up(const struct sessions *sessions, const struct sessions_options *o, struct session_result *result)
+static void add_up(const struct sessions *sessions, const struct cli *cli, struct session_result *result)
 {
-    *result = (struct session_result){.backend = o->backend,
-                                      .reader = o->reader,
-                                      .starters = o->starters,
-                                      .writers = o->writers,
-                                      .seed = o->seed,
+    *result = (struct session_result){.backend = cli->backend,
+                                      .reader = cli->reader,
+                                      .starters = cli->starters,
+                                      .writers = cli->writers,
+                                      .seed = cli->seed,
                                       .saves = atomic_load(&sessions->shared->saves),
                                       .errors = atomic_load(&sessions->shared->errors)};
     for (enum start s = 0; s < START_COUNT; s++)
         result->starts += result->found[s] = sum(sessions, s);
-    for (unsigned i = 0; i < o->starters; i++)
+    for (unsigned i = 0; i < cli->starters; i++)
         histogram_merge(&result->start_ns, &sessions->shared->slots[i].start_ns);
 }
 
@@ -213,104 +206,78 @@ static char *json_text(const struct session_result *result)
                                  "start_us", report_percentiles(&result->start_ns)));
 }
 
-static int tell(const struct sessions *sessions, const struct sessions_options *o)
+static int tell(const struct sessions *sessions, const struct cli *cli)
 {
     struct session_result result;
-    add_up(sessions, o, &result);
-    if (!result.starts || (o->writers && !result.saves && !result.errors))
-        return stress_fail(STRESS_FAILED, "sessions", "nothing was tried: %llu starts, %llu saves",
+    add_up(sessions, cli, &result);
+    if (!result.starts || (cli->writers && !result.saves && !result.errors))
+        return stress_fail(STRESS_FAILED, "nothing was tried: %llu starts, %llu saves",
                            (unsigned long long)result.starts, (unsigned long long)result.saves);
     struct report report = {.command = "sessions",
-                            .subject = o->backend,
-                            .expect_violation = o->expect_violation,
+                            .subject = cli->backend,
+                            .expect_violation = cli->expect_violation,
                             .seconds = (double)(stress_now_ns() - sessions->shared->start_ns) / 1e9,
                             .read_ns = &result.start_ns};
     describe(&report, sessions, &result);
     AUTO_FREE char *json = NULL;
-    if (o->json && !(json = json_text(&result)))
-        return stress_fail(STRESS_FAILED, "sessions", "out of memory");
-    if (!report_emit(&report, json, o->junit, o->html))
+    if (cli->line.json && !(json = json_text(&result)))
+        return stress_fail(STRESS_FAILED, "out of memory");
+    if (!report_emit(&report, json, cli->junit, cli->html))
         return STRESS_FAILED;
     return report_passed(&report) ? STRESS_CLEAN : STRESS_VIOLATION;
 }
 
-static bool parse(struct sessions_options *o, int argc, char **argv, int *ret_status)
-{
-    const struct stress_option table[] = {
-        {"backend", STRESS_CHOICE, &o->backend, BACKEND_CHOICES, "where the policy is kept", 0, 0},
-        {"reader", STRESS_CHOICE, &o->reader, "once|twice|sandbox", "how a session gets at it", 0, 0},
-        {"starts", STRESS_NUMBER, &o->starts, "N", "sessions to start", 1, 1000000000},
-        {"starters", STRESS_NUMBER, &o->starters, "N", "processes that start them", 1, STARTERS_MAX},
-        {"writers", STRESS_NUMBER, &o->writers, "N", "processes that save the policy", 0, DOCUMENT_WRITERS_MAX},
-        {"seed", STRESS_NUMBER, &o->seed, "N", "chooses the pauses between operations", 0, UINT64_MAX},
-        {"as-user", STRESS_TEXT, &o->as_user, "NAME", "sessions run as this user (needs root)", 0, 0},
-        {"dir", STRESS_TEXT, &o->dir, "DIR", "where the scratch directory is made ($TMPDIR or /tmp)", 0, 0},
-        {"qsandbox", STRESS_TEXT, &o->qsandbox, "FILE", "the program for --reader sandbox (beside this one)", 0, 0},
-        {"expect-violation", STRESS_FLAG, &o->expect_violation, NULL, "exit 0 if there was one, 1 if not", 0, 0},
-        {"json", STRESS_FLAG, &o->json, NULL, "the result as JSON on standard output, instead of TAP", 0, 0},
-        {"junit", STRESS_TEXT, &o->junit, "FILE", "write a JUnit report", 0, 0},
-        {"html", STRESS_TEXT, &o->html, "FILE", "write a page with a histogram", 0, 0},
-    };
-    return stress_options(
-        "Saves a policy that always confines while sessions start, and counts those that start without it.", table,
-        sizeof table / sizeof *table, argc, argv, ret_status);
-}
-
 /* Which way and which reader belong to the options; for the sandbox also where the program is. */
-static int choose(struct sessions *sessions, const struct sessions_options *o, char *program, size_t size)
+static int choose(struct sessions *sessions, const struct cli *cli, char *program, size_t size)
 {
     static const char *const readers[] = {"once", "twice", "sandbox"};
     static const char *const ways[] = {"rename-away", "in-place", "copy-backup", "rename-over"};
     for (unsigned i = 0; i < 3; i++)
-        if (strcmp(o->reader, readers[i]) == 0)
+        if (strcmp(cli->reader, readers[i]) == 0)
             sessions->config.reader = (enum start_reader)i;
     for (unsigned i = 0; i < 4; i++)
-        if (strcmp(o->backend, ways[i]) == 0)
+        if (strcmp(cli->backend, ways[i]) == 0)
             sessions->way = session_way_file((enum file_way)i);
     if (!sessions->way)
         sessions->way = &session_way_store;
-    sessions->seed = o->seed;
+    sessions->seed = cli->seed;
     if (sessions->config.reader != READER_SANDBOX)
         return STRESS_CLEAN;
     if (sessions->way != &session_way_store)
-        return stress_fail(STRESS_USAGE, "sessions", "--reader sandbox reads the store: --backend qsettings");
-    ssize_t len = o->qsandbox ? (ssize_t)snprintf(program, size, "%s", o->qsandbox)
-                              : readlink("/proc/self/exe", program, size - sizeof "qsandbox");
-    char *slash = len > 0 && !o->qsandbox ? memrchr(program, '/', (size_t)len) : NULL;
+        return stress_fail(STRESS_USAGE,
+                           "option '--reader sandbox' needs '--backend qsettings', since it reads the store");
+    ssize_t len = cli->qsandbox ? (ssize_t)snprintf(program, size, "%s", cli->qsandbox)
+                                : readlink("/proc/self/exe", program, size - sizeof "qsandbox");
+    char *slash = len > 0 && !cli->qsandbox ? memrchr(program, '/', (size_t)len) : NULL;
     if (slash)
         memcpy(slash + 1, "qsandbox", sizeof "qsandbox");
     sessions->config.qsandbox = program;
     if (access(program, X_OK) != 0)
-        return stress_fail(STRESS_FAILED, "sessions", "%s: %s", program, strerrordesc_np(errno));
+        return stress_fail(STRESS_FAILED, "%s: %s", program, strerrordesc_np(errno));
     return STRESS_CLEAN;
 }
 
-int stress_cmd_sessions(int argc, char **argv)
+int stress_cmd_sessions(const struct cli *cli)
 {
-    struct sessions_options o = {
-        .backend = "qsettings", .reader = "once", .starts = 1000, .starters = 2, .writers = 1, .seed = 1};
     struct sessions sessions = {0};
     char program[4096] = "";
     char reason[STRESS_REASON_BYTES] = "";
-    int status;
-    if (!parse(&o, argc, argv, &status))
-        return status;
-    status = choose(&sessions, &o, program, sizeof program);
+    int status = choose(&sessions, cli, program, sizeof program);
     if (status == STRESS_CLEAN)
-        status = pool_find_user("sessions", o.as_user, &sessions.pool);
+        status = pool_find_user(cli->as_user, &sessions.pool);
     if (status != STRESS_CLEAN)
         return status;
-    AUTO_FREE char *scratch = stress_scratch(o.dir);
+    AUTO_FREE char *scratch = stress_scratch(cli->dir);
     sessions.shared = scratch ? pool_share(sizeof *sessions.shared) : NULL;
     if (!sessions.shared)
-        return stress_fail(STRESS_FAILED, "sessions", "scratch directory: %s", strerrordesc_np(errno));
+        return stress_fail(STRESS_FAILED, "scratch directory: %s", strerrordesc_np(errno));
     sessions.config.dir = scratch;
-    bool ran = run(&sessions, &o, reason);
+    bool ran = run(&sessions, cli, reason);
     stress_remove_tree(scratch); /* before the report: a closed standard output ends the program */
     if (ran)
-        status = tell(&sessions, &o);
+        status = tell(&sessions, cli);
     else
-        status = stress_fail(STRESS_FAILED, "sessions", "%s", reason);
+        status = stress_fail(STRESS_FAILED, "%s", reason);
     (void)munmap(sessions.shared, sizeof *sessions.shared);
     return status;
 }

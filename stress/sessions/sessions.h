@@ -44,6 +44,8 @@ struct session_way {
 const struct session_way *session_way_file(enum file_way way);
 extern const struct session_way session_way_store;
 
-int stress_cmd_sessions(int argc, char **argv);
+#define STARTERS_MAX 256u
+
+int stress_cmd_sessions(const struct cli *cli);
 
 #endif

@@ -326,9 +326,9 @@ forged = 2' 1 -m "$(printf 'why\n- a = 9\n\tsystem generation 9\e[1m')"
     run --separate-stderr "$QS_BUILD/bin/qsandbox" verify --jsn
     [[ $status -eq 2 && $stderr == *"did you mean '--json'?"* ]] || show
     run --separate-stderr "$QS_BUILD/bin/qstress" raze
-    [[ $status -eq 2 && $stderr == *"did you mean race?"* ]] || show
+    [[ $status -eq 2 && $stderr == *"did you mean 'race'?"* ]] || show
     run --separate-stderr "$QS_BUILD/bin/qstress" race --secnds 1
-    [[ $status -eq 2 && $stderr == *"did you mean --seconds?"* ]] || show
+    [[ $status -eq 2 && $stderr == *"did you mean '--seconds'?"* ]] || show
     kill_some=("$QS_BUILD/bin/qstress" kill --operation set --mode kill --waiter no --every 40)
     run timeout 90 python3 "$QS_TOP/tests/support/terminal.py" -- "${kill_some[@]}"
     [[ $status -eq 0 && $output == *$'\r'"set: killed at "*" calls$ESC[K"*$'\r'"$ESC[K"* ]] || show

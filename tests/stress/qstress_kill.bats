@@ -129,7 +129,7 @@ all_survive() {
     [ "$status" -eq 2 ]
     run "$qstress" kill --backend in-place --operation set
     [ "$status" -eq 2 ]
-    [[ $output == *"no operation set"* ]]
+    [[ $output == *"no operation 'set'"* ]]
     run "$qstress" kill --command true
     [ "$status" -eq 2 ]
     run "$qstress" kill --check true

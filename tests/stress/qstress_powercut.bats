@@ -140,7 +140,7 @@ all_survive() {
     [ "$status" -eq 2 ]
     run "$qstress" powercut --backend in-place --workload restore
     [ "$status" -eq 2 ]
-    [[ $output == *"no workload restore"* ]]
+    [[ $output == *"no workload 'restore'"* ]]
     run "$qstress" powercut --max-states 0
     [ "$status" -eq 2 ]
 }

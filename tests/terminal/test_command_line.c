@@ -273,8 +273,9 @@ static void completion_offers_what_the_line_would_take(void **state)
     check_offers("get --", "--f", "");
     check_offers("help", "ru", "run\trun a program\n");
     check_offers("completion", "", "bash\nzsh\nfish\n");
+    check_offers("nothing", "--", "");
     check_offers(
-        "nothing", "--",
+        "", "--",
         "--left\ton the left\n--right\ton the right\n--root\tuse the stores DIR/system, DIR/user and DIR/defaults\n"
         "--json\tprint JSON, also for errors\n"
         "--color\tuse colour; auto: on a terminal, unless NO_COLOR is set\n"
