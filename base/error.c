@@ -34,6 +34,8 @@ const char *qs_status_name(enum qs_status status)
         return "busy";
     case QS_IO:
         return "input/output error";
+    case QS_FOLLOW_UP:
+        return "done, but a follow-up failed";
     case QS_STALE:
         return "stale";
     case QS_NEWER:

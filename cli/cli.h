@@ -48,7 +48,14 @@ struct cli {
     struct buf out;
     int exit_status; /* of a command that did its work: 0; 1 if what it compared differs; or what a later step gave */
     uint64_t base_generation; /* edit: what the commit must be based on; 0: --if-generation says */
-    bool print_on_failure;    /* policy: a refusal is an answer too, on standard output with --json */
+    /* What is stored already, however the command goes on: from here on a failure is one of what follows (status 11).
+     */
+    struct cli_stored {
+        const char *scope; /* NULL: nothing */
+        uint64_t generation;
+        const char *left; /* what then did not happen */
+    } stored;
+    bool print_on_failure; /* policy: a refusal is an answer too, on standard output with --json */
     bool home_noted;
 };
 
@@ -134,9 +141,15 @@ void cli_report_commit(struct cli *cli, const struct qs_store *store, const stru
 /* Prints the changes of a transaction that is not to be committed (--dry-run). */
 enum qs_status cli_dry_run(struct cli *cli, const struct qs_store *store, struct qs_txn *txn,
                            struct qs_error *err) QS_MUST_USE;
-/* Publishes what is registered in store; a failure is printed and becomes the exit status. info (NULL: not known) is
- * that of the commit: without targets the store is not read again. */
-void cli_publish_registered(struct cli *cli, struct qs_store *store, const struct qs_commit_info *info);
+/* Publishes what is registered in store. info (NULL: not known) is that of the commit: without targets the store is not
+ * read again. Errors: those of publishing, which main reports as a follow-up of what is stored. */
+enum qs_status cli_publish_registered(struct cli *cli, struct qs_store *store, const struct qs_commit_info *info,
+                                      struct qs_error *err) QS_MUST_USE;
+/* From here on generation is stored, and a failure is one of what follows. */
+void cli_note_stored(struct cli *cli, const struct qs_store *store, uint64_t generation);
+/* The last line of a command that failed: what is stored comes first; commands in the advice get the --root and the
+ * scope of this one. Returns the status of the program. */
+enum qs_status cli_report_failure(struct cli *cli, enum qs_status status, struct qs_error *err);
 
 /* ---- output (cli/output.c) ---- */
 

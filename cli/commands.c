@@ -2,6 +2,8 @@
 /* Every command of qsettings, once. */
 #include "cli/cli.h"
 
+#include <errno.h>
+
 #define SCOPE  "system user defaults scope "
 #define COMMIT "message if-generation "
 #define TARGET "backup dangling hard-linked other-owner "
@@ -267,6 +269,8 @@ static const char *usual_advice(const struct qs_error *err)
     case QS_DAMAGED:
         return "'qsettings fsck' shows more; 'qsettings repair' shows what can be recovered";
     case QS_UNTRUSTED:
+        if (err->sys_errno == EROFS)
+            return "the file system is read-only: remount it, or name a file elsewhere";
         return "check the owner and mode of each directory on the way, and who you are";
     case QS_CONFLICT:
         return "look at what is there now, then try again";
@@ -281,6 +285,7 @@ static const char *usual_advice(const struct qs_error *err)
     case QS_NO_POLICY:
     case QS_STALE:
     case QS_IO:
+    case QS_FOLLOW_UP:
         return NULL;
     }
     return NULL;
@@ -298,6 +303,6 @@ const struct program qsettings_program = {
     .closing = "\nWithout a scope, commands read the effective settings and write the user's store. Root must\n"
                "name a scope to write. Exit status: 0 done, 1 not found or different, 2 usage, 3 invalid\n"
                "input, 4 no policy, 5 store absent, 6 damaged, 7 not permitted or untrusted, 8 conflict,\n"
-               "9 busy, 10 input/output error.\n",
+               "9 busy, 10 input/output error, 11 done and stored, but a follow-up failed.\n",
     .advice = usual_advice,
 };

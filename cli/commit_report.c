@@ -59,6 +59,7 @@ void cli_report_commit(struct cli *cli, const struct qs_store *store, const stru
                        json_t *changed)
 {
     AUTO(value_release) json_t *paths = changed;
+    cli_note_stored(cli, store, info->generation);
     if (!cli->line.json) {
         report_text(cli, store, info, paths);
         return;
@@ -72,18 +73,85 @@ void cli_report_commit(struct cli *cli, const struct qs_store *store, const stru
     out_json(cli, report);
 }
 
-void cli_publish_registered(struct cli *cli, struct qs_store *store, const struct qs_commit_info *info)
+void cli_note_stored(struct cli *cli, const struct qs_store *store, uint64_t generation)
 {
-    if (info && !info->target_count)
-        return;
-    struct qs_error err = {0};
+    cli->stored = (struct cli_stored){qs_scope_name(qs_store_scope(store)), generation, "the report was not printed"};
+}
+
+enum qs_status cli_publish_registered(struct cli *cli, struct qs_store *store, const struct qs_commit_info *info,
+                                      struct qs_error *err)
+{
     size_t written = 0;
-    enum qs_status status = qs_publish_registered(store, &written, &err);
-    if (!status)
-        return;
-    error_add_advice(&err, "the store itself is as reported; `qsettings publish --list` shows the registered files");
-    voice_error(&cli->line, &err);
-    cli->exit_status = -status;
+    if (info && !info->target_count)
+        return QS_OK;
+    enum qs_status status = qs_publish_registered(store, &written, err);
+    if (status) {
+        cli->stored.left = "a registered file was not published";
+        error_add_advice(err, "'qsettings publish --list' shows the registered files");
+    }
+    return status;
+}
+
+/* ---- failures ---- */
+
+/* "--root R --system ", as far as they were given. */
+static void add_place(const struct cli *cli, struct buf *out)
+{
+    if (cli->line.root)
+        buf_printf(out, "--root %s ", cli->line.root);
+    if (cli->scope_given)
+        buf_printf(out, "--%s ", qs_scope_name(cli->scope));
+}
+
+/* A command in an advice is to be pasted as it is: after the program's name come this command's --root and scope. */
+static void complete_advice(const struct cli *cli, struct qs_error *err)
+{
+    static const char name[] = "qsettings ";
+    AUTO(buf_release) struct buf text = {0};
+    const char *usual = err->advice[0] || !cli->line.program->advice ? NULL : cli->line.program->advice(err);
+    const char *at = usual ? usual : err->advice;
+    for (const char *found; (found = strstr(at, name)) != NULL; at = found + sizeof name - 1) {
+        size_t before = (size_t)(found - (usual ? usual : err->advice));
+        bool quoted = (before > 0 && strchr("'`", found[-1])) || (before > 1 && found[-1] == ' ' && found[-2] == ':');
+        buf_add(&text, at, (size_t)(found - at) + sizeof name - 1);
+        if (quoted && strncmp(found + sizeof name - 1, "--", 2) != 0)
+            add_place(cli, &text);
+        else if (quoted && cli->line.root)
+            buf_printf(&text, "--root %s ", cli->line.root);
+    }
+    buf_add_str(&text, at);
+    if (!text.failed && text.len < sizeof err->advice)
+        memcpy(err->advice, text.data, text.len + 1);
+}
+
+/* What was asked for is done: the message begins with that, and the status is no other failure's. */
+static void make_follow_up(const struct cli_stored *stored, struct qs_error *err)
+{
+    struct qs_error inner = *err;
+    error_set(err, QS_FOLLOW_UP, "%s: generation %llu is stored, but %s: %s", stored->scope,
+              (unsigned long long)stored->generation, stored->left, inner.message);
+    err->sys_errno = inner.sys_errno;
+    memcpy(err->file, inner.file, sizeof err->file);
+    memcpy(err->path, inner.path, sizeof err->path);
+    memcpy(err->advice, inner.advice, sizeof err->advice);
+    err->line = inner.line;
+    err->column = inner.column;
+}
+
+enum qs_status cli_report_failure(struct cli *cli, enum qs_status status, struct qs_error *err)
+{
+    const struct cli_stored *stored = &cli->stored;
+    complete_advice(cli, err);
+    if (!stored->scope) {
+        voice_error(&cli->line, err);
+        return status;
+    }
+    make_follow_up(stored, err);
+    AUTO(value_release)
+    json_t *members =
+        json_pack("{s:b,s:s,s:I}", "stored", 1, "scope", stored->scope, "generation", (json_int_t)stored->generation);
+    voice_error_with(&cli->line, err, members);
+    return QS_FOLLOW_UP;
 }
 
 /* Legacy keys, misspelt ones, and what else is accepted but deserves a remark, of the values this commit sets. */
@@ -116,8 +184,7 @@ enum qs_status cli_commit(struct cli *cli, struct qs_store *store, struct qs_txn
         return status;
     note_changes(cli, store, txn, json_array_size(changed));
     cli_report_commit(cli, store, &info, STEAL(changed));
-    cli_publish_registered(cli, store, &info);
-    return QS_OK;
+    return cli_publish_registered(cli, store, &info, err);
 }
 
 static void dry_run_json(struct cli *cli, const struct qs_store *store, struct qs_txn *txn, size_t count)

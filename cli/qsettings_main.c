@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     enum qs_status status = command_line_parse(&cli.line, &cli, argc, argv, &err);
     if (!status)
         status = command_line_run(&cli.line, &cli, &err);
-    if (!status || cli.print_on_failure) {
+    if (!status || cli.print_on_failure || cli.stored.scope) {
         struct qs_error failure = {0};
         enum qs_status printed = output_flush(&cli, &failure);
         if (!status && printed) {
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
         }
     }
     if (status)
-        voice_error(&cli.line, &err);
+        status = cli_report_failure(&cli, status, &err);
     buf_release(&cli.out);
     return status ? -status : cli.exit_status;
 }

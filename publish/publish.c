@@ -97,7 +97,7 @@ static enum qs_status write_text(const struct publishing *p, const struct view *
 static enum qs_status refuse_edited(const char *file, struct qs_error *err)
 {
     error_set(err, QS_CONFLICT,
-              "the file was edited since it was last published, or never published; nothing was changed");
+              "the file was edited since it was last published, or never published; the file was left as it was");
     error_add_file(err, file);
     error_add_advice(err,
                      "`qsettings publish --check %s` shows what differs; --adopt takes it over, --force overwrites it",

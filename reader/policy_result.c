@@ -33,6 +33,7 @@ const char *qs_policy_status_name(enum qs_status status)
     case QS_USAGE:
     case QS_CONFLICT:
     case QS_IO:
+    case QS_FOLLOW_UP:
         break;
     }
     return "io";

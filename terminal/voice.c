@@ -103,7 +103,7 @@ static json_t *words_or_null(const char *text)
     return text[0] ? json_words(text) : json_null();
 }
 
-static void error_json(const struct command_line *line, const struct qs_error *err)
+static void error_json(const struct command_line *line, const struct qs_error *err, json_t *members)
 {
     AUTO(buf_release) struct buf what = {0}, text = {0};
     add_what(err, &what);
@@ -115,11 +115,17 @@ static void error_json(const struct command_line *line, const struct qs_error *e
         json_pack("{s:{s:i,s:o,s:o,s:o,s:o,s:o}}", "error", "status", -err->status, "message", json_words(what.data),
                   "file", words_or_null(err->file), "line", err->line ? json_integer(err->line) : json_null(), "column",
                   err->line ? json_integer(err->column) : json_null(), "path", words_or_null(err->path));
-    if (error && !value_encode(error, &text, NULL))
+    bool added = error && (!members || json_object_update(json_object_get(error, "error"), members) == 0);
+    if (added && !value_encode(error, &text, NULL))
         write_line(line, &text);
 }
 
 void voice_error(const struct command_line *line, const struct qs_error *err)
+{
+    voice_error_with(line, err, NULL);
+}
+
+void voice_error_with(const struct command_line *line, const struct qs_error *err, json_t *members)
 {
     AUTO(buf_release) struct buf text = {0};
     const char *kind = line->program->kind ? line->program->kind(err->status) : qs_status_name(err->status);
@@ -127,7 +133,7 @@ void voice_error(const struct command_line *line, const struct qs_error *err)
     if (!err->message[0])
         return;
     if (line->json) {
-        error_json(line, err);
+        error_json(line, err, members);
         return;
     }
     paint(&text, PAINT_BAD);
@@ -135,7 +141,7 @@ void voice_error(const struct command_line *line, const struct qs_error *err)
     if (line->command)
         buf_printf(&text, "%s: ", line->command->name);
     bool said = strncmp(err->message, kind, len) == 0 && err->message[len] == ':'; /* "no policy: no policy: ..." */
-    if (err->status != QS_USAGE && !said)
+    if (err->status != QS_USAGE && err->status != QS_FOLLOW_UP && !said)
         buf_printf(&text, "%s: ", kind);
     paint(&text, PAINT_END);
     add_what(err, &text);

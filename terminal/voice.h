@@ -6,8 +6,8 @@
  *     qsettings: get: not found: no such setting in the user scope ('ui.thme'); did you mean 'ui.theme'?
  *     qsettings: set: unknown option '--bogus'; see 'qsettings set --help'
  *
- * KIND is the name of the status, and is left out if the command line was wrong. Words of the reader's are in '...',
- * and so are commands to paste.
+ * KIND is the name of the status. It is left out if the command line was wrong, and if what was asked for is done.
+ * Words of the reader's are in '...', and so are commands to paste.
  *
  * With --json the line is {"error": {"status", "message", "file", "line", "column", "path"}}, a note
  * {"warning": {"message", "path"}}.
@@ -20,6 +20,8 @@
 
 /* Nothing is printed if the message is empty: then it has been reported. */
 void voice_error(const struct command_line *line, const struct qs_error *err);
+/* With further members of the JSON object (borrowed; NULL: none). */
+void voice_error_with(const struct command_line *line, const struct qs_error *err, json_t *members);
 /* A remark that changes no exit status. path is the key concerned, or NULL. */
 void voice_note(const struct command_line *line, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

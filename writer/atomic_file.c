@@ -189,12 +189,12 @@ static enum qs_status temp_create(struct file_job *job, struct qs_error *err)
 static enum qs_status temp_fill(struct file_job *job, struct qs_error *err)
 {
     if (os_write_full(job->temp_fd, job->data, job->len) != 0)
-        return error_sys(err, QS_IO, errno, "cannot write the new content; nothing was changed");
+        return error_sys(err, QS_IO, errno, "cannot write the new content; the file was left as it was");
     enum qs_status status = job->target.exists ? file_attr_keep(job, err) : file_attr_new(job, err);
     if (status != QS_OK)
         return status;
     if (os_fsync(job->temp_fd) != 0)
-        return error_sys(err, QS_IO, errno, "cannot flush the new content; nothing was changed");
+        return error_sys(err, QS_IO, errno, "cannot flush the new content; the file was left as it was");
     return QS_OK;
 }
 
@@ -226,7 +226,7 @@ static enum qs_status check_expected(const struct file_job *job, struct qs_error
         return QS_OK;
     enum qs_status status = file_content_is(job->old_fd, job->options.expect, job->options.expect_len, &same, err);
     if (status == QS_OK && !same)
-        return error_set(err, QS_CONFLICT, "it does not contain what was expected; nothing was changed");
+        return error_set(err, QS_CONFLICT, "it does not contain what was expected; the file was left as it was");
     return status;
 }
 
@@ -252,10 +252,10 @@ static enum qs_status make_backup(struct file_job *job, struct qs_error *err)
     (void)snprintf(link, sizeof link, ".qs-bak-%.16s-%.16s", job->hash, job->random);
     if (TEMP_FAILURE_RETRY(qs_os->linkat(job->dir_fd, job->target.name, job->dir_fd, link, 0)) != 0) {
         job->again = errno == ENOENT;
-        return error_sys(err, QS_IO, errno, "cannot keep the former file by a link; nothing was changed");
+        return error_sys(err, QS_IO, errno, "cannot keep the former file by a link; the file was left as it was");
     }
     if (TEMP_FAILURE_RETRY(qs_os->renameat2(job->dir_fd, link, job->dir_fd, bak, 0)) != 0)
-        status = error_sys(err, QS_IO, errno, "cannot make '%s'; nothing was changed", bak);
+        status = error_sys(err, QS_IO, errno, "cannot make '%s'; the file was left as it was", bak);
     /* rename(2): where both are names of one file already, it does nothing and says so to nobody. */
     if (status != QS_OK || job->old.st_nlink > 1)
         (void)TEMP_FAILURE_RETRY(qs_os->unlinkat(job->dir_fd, link, 0));
@@ -284,7 +284,7 @@ static enum qs_status rename_over(struct file_job *job, struct qs_error *err)
     if (code == EEXIST && (job->options.flags & QS_REPLACE_NEW_ONLY))
         return error_set(err, QS_CONFLICT, "it exists already");
     job->again = code == EEXIST;
-    (void)error_sys(err, QS_IO, code, "cannot rename the new content into place; nothing was changed");
+    (void)error_sys(err, QS_IO, code, "cannot rename the new content into place; the file was left as it was");
     if (code == EBUSY)
         error_add_advice(err, "is it a mount point?");
     return err ? err->status : QS_IO;

@@ -166,7 +166,7 @@ static enum qs_status put_back(struct file_job *job, const struct qs_error *why,
         *err = *why;
     enum qs_status status = why->status;
     if (status == QS_OK)
-        status = error_set(err, QS_CONFLICT, "it was edited in the meantime; nothing was changed");
+        status = error_set(err, QS_CONFLICT, "it was edited in the meantime; the file was left as it was");
     settle(job, err);
     return status;
 }
@@ -181,7 +181,7 @@ static enum qs_status dispose(struct file_job *job, struct qs_error *err)
     enum qs_status status = file_backup_name(job, bak, &why);
     if (status == QS_OK && TEMP_FAILURE_RETRY(qs_os->renameat2(job->swap_fd, FILE_SWAP, job->dir_fd, bak, 0)) != 0 &&
         is_there(job->swap_fd, FILE_SWAP))
-        status = error_sys(&why, QS_IO, errno, "cannot make '%s'; nothing was changed", bak);
+        status = error_sys(&why, QS_IO, errno, "cannot make '%s'; the file was left as it was", bak);
     return status == QS_OK ? QS_OK : put_back(job, &why, err);
 }
 
@@ -194,7 +194,7 @@ static enum qs_status exchange_failed(struct qs_error *err, int code)
         error_add_advice(err, "replace it without comparing (--force)");
         return QS_INVALID;
     }
-    return error_sys(err, QS_IO, code, "cannot exchange it; nothing was changed");
+    return error_sys(err, QS_IO, code, "cannot exchange it; the file was left as it was");
 }
 
 enum qs_status file_swap_commit(struct file_job *job, struct qs_error *err)

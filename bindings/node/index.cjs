@@ -7,7 +7,7 @@ const native = require("./build/Release/qsettings.node");
 
 const CODES = [
   "QS_OK", "QS_NOT_FOUND", "QS_USAGE", "QS_INVALID", "QS_NO_POLICY", "QS_ABSENT", "QS_DAMAGED", "QS_UNTRUSTED",
-  "QS_CONFLICT", "QS_BUSY", "QS_IO", , "QS_STALE", "QS_NEWER",
+  "QS_CONFLICT", "QS_BUSY", "QS_IO", "QS_FOLLOW_UP", "QS_STALE", "QS_NEWER",
 ];
 const SCOPES = { defaults: 1, user: 2, system: 3 };
 const QSANDBOX_PLACES = ["/usr/bin/qsandbox", "/usr/local/bin/qsandbox"];

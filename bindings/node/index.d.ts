@@ -12,7 +12,7 @@ export type Layer = Scope | "workspace";
 export type Status = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12 | 13;
 export type Code =
   | "QS_NOT_FOUND" | "QS_USAGE" | "QS_INVALID" | "QS_NO_POLICY" | "QS_ABSENT" | "QS_DAMAGED" | "QS_UNTRUSTED"
-  | "QS_CONFLICT" | "QS_BUSY" | "QS_IO" | "QS_STALE" | "QS_NEWER";
+  | "QS_CONFLICT" | "QS_BUSY" | "QS_IO" | "QS_FOLLOW_UP" | "QS_STALE" | "QS_NEWER";
 
 /** What the library refuses, and why. Every one of them means: do not go on. */
 export class QsError extends Error {

@@ -164,6 +164,5 @@ enum qs_status cmd_purge(struct cli *cli, int count, char **operands, struct qs_
     json_t *changed = json_array();
     push(cli, changed, json_words(operands[0]));
     cli_report_commit(cli, store, &info, changed);
-    cli_publish_registered(cli, store, &info);
-    return QS_OK;
+    return cli_publish_registered(cli, store, &info, err);
 }

@@ -117,9 +117,10 @@ enum qs_status cmd_repair(struct cli *cli, int count, char **operands, struct qs
         repair_text(cli, store, found, apply);
     if (!found->healthy && !apply)
         cli->exit_status = -QS_DAMAGED; /* it still is */
-    if (!found->healthy && apply)
-        cli_publish_registered(cli, store, NULL);
-    return QS_OK;
+    if (found->healthy || !apply)
+        return QS_OK;
+    cli_note_stored(cli, store, found->new_generation);
+    return cli_publish_registered(cli, store, NULL, err);
 }
 
 /* ---- compact, backup, restore ---- */
@@ -198,6 +199,5 @@ enum qs_status cmd_restore(struct cli *cli, int count, char **operands, struct q
     if (status)
         return status;
     cli_report_commit(cli, store, &info, NULL);
-    cli_publish_registered(cli, store, &info);
-    return QS_OK;
+    return cli_publish_registered(cli, store, &info, err);
 }

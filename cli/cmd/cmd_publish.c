@@ -107,19 +107,32 @@ static enum qs_status publish_file(struct cli *cli, const struct qs_target *targ
     return status;
 }
 
+/* The file has its text, the register does not have the file. */
+static void say_published(const struct qs_target *target, struct qs_error *err)
+{
+    struct qs_error inner = *err;
+    error_set(err, QS_FOLLOW_UP, "%s is published, but was not registered: %s", target->file, inner.message);
+    memcpy(err->path, inner.path, sizeof err->path);
+    memcpy(err->advice, inner.advice, sizeof err->advice);
+}
+
+/* Published first: a file that cannot be published is not registered, where each later commit would fail on it. */
 static enum qs_status register_file(struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
     AUTO_STORE struct qs_store *store = NULL;
     enum qs_publish_outcome outcome;
     enum qs_status status = open_register(cli, &store, err);
     if (!status)
-        status = qs_publish_register(store, target, cli->message, cli->wait_ms, NULL, err);
-    if (!status)
         status = qs_publish(store, target, publish_flags(cli), &outcome, err);
     if (status == QS_CONFLICT)
         advise_edited(cli, target, err);
+    if (status)
+        return status;
+    status = qs_publish_register(store, target, cli->message, cli->wait_ms, NULL, err);
     if (!status)
         report_published(cli, target, outcome);
+    else if (outcome == QS_PUBLISH_WRITTEN)
+        say_published(target, err);
     return status;
 }
 
@@ -134,11 +147,13 @@ static enum qs_status adopt_file(struct cli *cli, const struct qs_target *target
     enum qs_status status = open_register(cli, &store, err);
     if (!status)
         status = qs_publish_adopt(store, target, &options, &info, err);
-    if (status)
+    if (info.generation)
+        cli_report_commit(cli, store, &info, NULL);
+    if (status) {
+        cli->stored.left = "the file was not published";
         return status;
-    cli_report_commit(cli, store, &info, NULL);
-    cli_publish_registered(cli, store, &info);
-    return QS_OK;
+    }
+    return cli_publish_registered(cli, store, &info, err);
 }
 
 /* ---- looking ---- */

@@ -152,6 +152,7 @@ static const char *advice(const struct qs_error *err)
     case QS_ABSENT:
     case QS_CONFLICT:
     case QS_IO:
+    case QS_FOLLOW_UP:
     case QS_NEWER:
     case QS_STALE:
         return NULL;

@@ -42,18 +42,19 @@ extern "C" {
 /* The exit status of every program of this project is the negated code. */
 enum qs_status {
     QS_OK = 0,
-    QS_NOT_FOUND = -1, /* no such key or generation; or two things compared differ */
-    QS_USAGE = -2,     /* the call itself is wrong */
-    QS_INVALID = -3,   /* input rejected, with file, line and column where there is a text */
-    QS_NO_POLICY = -4, /* every store is healthy and none sets a policy */
-    QS_ABSENT = -5,    /* a store that must exist does not */
-    QS_DAMAGED = -6,   /* the store's bytes fail verification; the error carries page and reason */
-    QS_UNTRUSTED = -7, /* wrong owner or mode on the way to the store, or not permitted */
-    QS_CONFLICT = -8,  /* the generation moved, or the thing exists already */
-    QS_BUSY = -9,      /* a deadline passed */
-    QS_IO = -10,       /* an input/output error, memory included; the message says what is stored now */
-    QS_STALE = -12,    /* the system store is older than the fleet's require-serial demands */
-    QS_NEWER = -13,    /* made by a newer version: nothing is wrong with it, and this version must not touch it */
+    QS_NOT_FOUND = -1,  /* no such key or generation; or two things compared differ */
+    QS_USAGE = -2,      /* the call itself is wrong */
+    QS_INVALID = -3,    /* input rejected, with file, line and column where there is a text */
+    QS_NO_POLICY = -4,  /* every store is healthy and none sets a policy */
+    QS_ABSENT = -5,     /* a store that must exist does not */
+    QS_DAMAGED = -6,    /* the store's bytes fail verification; the error carries page and reason */
+    QS_UNTRUSTED = -7,  /* wrong owner or mode on the way to the store, or not permitted */
+    QS_CONFLICT = -8,   /* the generation moved, or the thing exists already */
+    QS_BUSY = -9,       /* a deadline passed */
+    QS_IO = -10,        /* an input/output error, memory included; the message says what is stored now */
+    QS_FOLLOW_UP = -11, /* done and stored, but what was to follow (publishing a file, the report) failed */
+    QS_STALE = -12,     /* the system store is older than the fleet's require-serial demands */
+    QS_NEWER = -13,     /* made by a newer version: nothing is wrong with it, and this version must not touch it */
 };
 
 #define QS_ERROR_FILE_BYTES 512

@@ -111,6 +111,7 @@ static enum verdict verdict_of(enum qs_status status)
     case QS_CONFLICT:
     case QS_BUSY:
     case QS_IO:
+    case QS_FOLLOW_UP:
     case QS_STALE:
     case QS_NEWER:
         break;

@@ -50,7 +50,7 @@ teardown() {
 }
 
 @test "closed standard descriptors are never the store's" {
-    "$QS" --root "$ROOT" --system set a 2 <&- >&- 2>&- || [ $? -eq 10 ]
+    "$QS" --root "$ROOT" --system set a 2 <&- >&- 2>&- || [ $? -eq 11 ]
     "$QS" --root "$ROOT" --system set a..b 2 <&- >&- 2>&- || [ $? -eq 3 ]
     "$QS" --root "$ROOT" --system get nothing <&- >&- 2>&- || [ $? -eq 1 ]
     [ "$("$QS" --root "$ROOT" --system get a)" = 2 ]
@@ -59,7 +59,7 @@ teardown() {
 
 @test "a report that cannot be written is an error, and what was done stays done" {
     run --separate-stderr bash -c '"$@" >/dev/full' - "$QS" --root "$ROOT" --system set a 3
-    refused 10 "only its report is missing"
+    refused 11 "is stored, but the report was not printed"
     [ "$("$QS" --root "$ROOT" --system get a)" = 3 ]
 }
 

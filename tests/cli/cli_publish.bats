@@ -134,9 +134,9 @@ teardown() {
     quietly --system publish "$FILE" --on-commit
     echo '{"edited": true}' >"$FILE"
     qs --system set a.b 2
-    [ "$status" -eq 8 ]
+    [ "$status" -eq 11 ]
     [[ $output == *"generation"* ]]
-    [[ $stderr == "qsettings: "*": conflict: "*"$FILE"* ]]
+    [[ $stderr == "qsettings: "*"is stored, but a registered file was not published: "*"$FILE"* ]]
     [ "$(jq -c . "$FILE")" = '{"edited":true}' ]
     qs --system get a.b
     is 2

@@ -553,7 +553,7 @@ teardown() {
 @test "a report that cannot be printed is an error, and says that the work was done" {
     quietly --system init
     run --separate-stderr bash -c '"$1" --root "$2" --system set a 1 >/dev/full' _ "$QS" "$ROOT"
-    refused 10 "standard output" "done its work"
+    refused 11 "generation 2 is stored, but the report was not printed" "standard output"
     qs --system get a
     is 1
     run --separate-stderr bash -c '"$1" --root "$2" --system get a >&-' _ "$QS" "$ROOT"
@@ -563,7 +563,7 @@ teardown() {
 @test "output never lands in a store when the standard descriptors are closed" {
     quietly --system init
     run --separate-stderr bash -c '"$1" --root "$2" --system set a 1 <&- >&- 2>&-' _ "$QS" "$ROOT"
-    [ "$status" -eq 10 ]
+    [ "$status" -eq 11 ]
     qs --system fsck
     ok
     qs --system get a
