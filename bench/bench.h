@@ -11,6 +11,7 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include "base/buf.h"
 #include "qsettings/status.h"
 
 #include <jansson.h>
@@ -82,8 +83,8 @@ json_t *machine_describe(const struct bench *bench);
 void report_table(const struct bench *bench, FILE *out);
 unsigned report_above(const struct bench *bench, FILE *out); /* rows above their limit, printed; how many */
 void report_json(const struct bench *bench, json_t *machine);
-/* The page: bench's results, curves and counts as pictures. Not flushed. */
-void report_html(const struct bench *bench, json_t *machine, FILE *out);
+/* The page: bench's results, curves and counts as pictures. */
+void report_html(const struct bench *bench, json_t *machine, struct buf *out);
 
 /* ---- small help ---- */
 

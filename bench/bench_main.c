@@ -102,12 +102,12 @@ static void write_page(const struct bench *bench, json_t *machine)
 {
     char path[BENCH_PATH_BYTES];
     bench_path(path, "%s/index.html", bench->out);
-    FILE *out = fopen(path, "we");
-    if (!out)
-        bench_fail("%s cannot be made: %s", path, strerror(errno));
-    report_html(bench, machine, out);
-    if (fclose(out))
-        bench_fail("%s cannot be written: %s", path, strerror(errno));
+    struct buf page = {0};
+    report_html(bench, machine, &page);
+    if (page.failed)
+        bench_fail("out of memory");
+    bench_write_file(path, page.data, page.len);
+    buf_release(&page);
 }
 
 int main(int argc, char **argv)

@@ -10,7 +10,7 @@ $(BENCH_BIN): $(call obj,$(BENCH_SRC)) $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
 
 # The page is drawn from the figures alone, so that a kept bench.json can be drawn again and the page be tested.
 BENCH_PAGE := $(OUT)/tools/bench-page
-$(BENCH_PAGE): $(call obj,tools/bench_page.c bench/bench_html.c)
+$(BENCH_PAGE): $(call obj,tools/bench_page.c bench/bench_html.c) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljansson -lm

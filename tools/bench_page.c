@@ -21,8 +21,11 @@ int main(int argc, char **argv)
         json_decref(figures);
         return 3;
     }
-    report_html(&bench, machine, stdout);
-    int status = fflush(stdout) || ferror(stdout) ? 10 : 0;
+    struct buf page = {0};
+    report_html(&bench, machine, &page);
+    bool written = !page.failed && fwrite(page.data, 1, page.len, stdout) == page.len && fflush(stdout) == 0;
+    int status = written ? 0 : 10;
+    buf_release(&page);
     json_decref(figures);
     return status;
 }

@@ -4,8 +4,6 @@
 
 #include "stress/harness/stress.h"
 
-#include "base/utf8.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -58,34 +56,6 @@ uint64_t report_violations(const struct report *report)
 bool report_passed(const struct report *report)
 {
     return (report_violations(report) > 0) == report->expect_violation;
-}
-
-void report_escape(struct buf *out, const char *text)
-{
-    bool utf8 = utf8_valid(text, strlen(text), NULL);
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            buf_add_str(out, "&amp;");
-            break;
-        case '<':
-            buf_add_str(out, "&lt;");
-            break;
-        case '>':
-            buf_add_str(out, "&gt;");
-            break;
-        case '"':
-            buf_add_str(out, "&quot;");
-            break;
-        case '\'':
-            buf_add_str(out, "&#39;");
-            break;
-        default: {
-            unsigned char c = (unsigned char)*text;
-            buf_add_char(out, c < 0x20 || c == 0x7f || (c > 0x7f && !utf8) ? '?' : (char)c);
-        }
-        }
-    }
 }
 
 bool report_write(const struct buf *out, const char *file)

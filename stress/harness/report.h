@@ -73,10 +73,6 @@ json_t *report_percentiles(const struct histogram *histogram);
 /* The object as text and a newline; heap text of the caller. NULL: no memory. Takes the object. */
 char *report_json(json_t *root);
 
-/* Text for XML and HTML: & < > " ' as entities; control characters, and bytes of a text
- * that is not UTF-8, as '?'. */
-void report_escape(struct buf *out, const char *text);
-
 /* Writes out to a file. False with errno. */
 bool report_write(const struct buf *out, const char *file);
 

@@ -2,6 +2,8 @@
 /* The faces of a report that programs read: TAP, JUnit, and the parts of JSON that commands share. */
 #include "stress/harness/report.h"
 
+#include "terminal/html.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +71,7 @@ void report_tap(const struct report *report, struct buf *out)
 static void attribute(struct buf *out, const char *name, const char *value)
 {
     buf_printf(out, " %s=\"", name);
-    report_escape(out, value);
+    html_text(out, value);
     buf_add_char(out, '"');
 }
 
@@ -80,9 +82,9 @@ static void seen(const struct report *report, const char *kind, struct buf *out)
         if (kind && strcmp(sighting->kind, kind) != 0)
             continue;
         buf_printf(out, "%.3f s, ", sighting->at_s);
-        report_escape(out, sighting->who);
+        html_text(out, sighting->who);
         buf_add_str(out, ": ");
-        report_escape(out, sighting->text);
+        html_text(out, sighting->text);
         buf_add_char(out, '\n');
     }
 }
@@ -91,7 +93,7 @@ static void open_case(const struct report *report, const char *name, struct buf 
 {
     buf_add_str(out, "    <testcase");
     buf_printf(out, " classname=\"qstress.%s.", report->command);
-    report_escape(out, report->subject);
+    html_text(out, report->subject);
     buf_add_char(out, '"');
     attribute(out, "name", name);
     buf_printf(out, " time=\"%.3f\">\n", report->seconds);
@@ -109,7 +111,7 @@ static void one_check(const struct report *report, const struct report_check *ch
         buf_add_str(out, "</failure>\n");
     } else {
         buf_add_str(out, "      <system-out>");
-        report_escape(out, check->text);
+        html_text(out, check->text);
         buf_add_str(out, "</system-out>\n");
     }
     buf_add_str(out, "    </testcase>\n");
@@ -122,9 +124,9 @@ static void expected(const struct report *report, struct buf *out)
         buf_add_str(out, "      <failure type=\"missed\" message=\"no violation was seen\"></failure>\n");
     buf_add_str(out, "      <system-out>");
     for (size_t i = 0; i < report->check_count; i++) {
-        report_escape(out, report->checks[i].name);
+        html_text(out, report->checks[i].name);
         buf_add_str(out, report->checks[i].broken ? " does not hold: " : " held: ");
-        report_escape(out, report->checks[i].text);
+        html_text(out, report->checks[i].text);
         buf_add_char(out, '\n');
     }
     seen(report, NULL, out);

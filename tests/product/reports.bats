@@ -68,7 +68,7 @@ colored() {
     jq -e '.faults == []' <<<"$seen"
     pixels bench.html
     colored 3c8c5a 5000
-    colored c8503c 500
+    colored b3261e 500
 }
 
 @test "bench-page refuses what is no bench, and says where" {
