@@ -245,8 +245,8 @@ void rows_sandbox(struct bench *bench)
         bench_skip(bench, "sandboxed runs", "qsandbox is not built, or there is no /usr/bin/bwrap");
         return;
     }
-    run_row(bench, "off", 1.2);
-    run_row(bench, "required", 1.4);
+    run_row(bench, "off", 1.5);
+    run_row(bench, "required", 1.5);
     for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
         plan_point(bench, roots[i]);
 }

@@ -10,13 +10,11 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "sandbox/run/prepare.h"
+#include "sandbox/run/run.h"
 #include "terminal/voice.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define EXIT_WALL_LIMIT 124
-#define EXIT_REFUSED    125 /* the sandbox could not be set up; nothing was run */
 
 struct cli {
     struct command_line line;

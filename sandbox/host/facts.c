@@ -213,29 +213,28 @@ static enum qs_status look_workspace(const struct facts_request *request, struct
     return status;
 }
 
-static enum qs_status look_listed_roots(const struct facts_request *request, struct host_facts *facts,
-                                        struct qs_error *err)
+/* The workspace, and what else the policy makes writable; guarded when all are known. */
+static enum qs_status look_roots(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
 {
     const struct qs_list *listed = &request->policy->writable_roots;
-    enum qs_status status = QS_OK;
-    if (request->policy->filesystem != QS_FS_WORKSPACE_WRITE || listed->count == 0)
-        return QS_OK;
+    enum qs_status status = look_workspace(request, facts, err);
+    if (status || request->policy->filesystem != QS_FS_WORKSPACE_WRITE)
+        return status; /* nothing to guard where nothing is writable */
     struct root_fact *grown = reallocarray(facts->roots, 1 + listed->count, sizeof *grown);
     if (!grown)
         return error_memory(err);
     facts->roots = grown;
-    for (size_t i = 0; i < listed->count && status == QS_OK; i++)
+    for (size_t i = 0; i < listed->count; i++) {
         status = look_root(request, facts, listed->items[i], err);
-    return status;
-}
-
-static enum qs_status guard_roots(const struct qs_policy *policy, struct host_facts *facts, struct qs_error *err)
-{
-    enum qs_status status = QS_OK;
-    bool writable = policy->filesystem == QS_FS_WORKSPACE_WRITE; /* nothing to guard where nothing is */
-    for (size_t i = 0; i < facts->root_count && status == QS_OK && writable; i++)
-        status = guard_root(policy, &facts->roots[i], err);
-    return status;
+        if (status)
+            return status;
+    }
+    for (size_t i = 0; i < facts->root_count; i++) {
+        status = guard_root(request->policy, &facts->roots[i], err);
+        if (status)
+            return status;
+    }
+    return QS_OK;
 }
 
 static enum qs_status look_cwd(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
@@ -364,106 +363,51 @@ static enum qs_status look_group(const struct facts_request *request, struct hos
     return QS_OK;
 }
 
-/* What is kept open for bubblewrap's start, first what every policy has. */
-static enum qs_status open_common(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
-{
-    const struct qs_policy *policy = request->policy;
-    enum qs_status status = look_user(request, facts, err);
-    if (status == QS_OK)
-        status = look_self(facts, err);
-    if (status == QS_OK)
-        status = look_workspace(request, facts, err);
-    if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE && policy->caches == QS_CACHES_PRIVATE)
-        status = caches_look(request, facts, err);
-    return status;
-}
-
-static enum qs_status open_listed(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
-{
-    const struct qs_policy *policy = request->policy;
-    enum qs_status status = look_listed_roots(request, facts, err);
-    if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
-        status = look_list(&policy->sockets, facts, true, NULL, &facts->sockets, err);
-    if (status == QS_OK)
-        status = look_list(&policy->devices, facts, true, NULL, &facts->devices, err);
-    if (status == QS_OK)
-        status = look_group(request, facts, err);
-    return status;
-}
-
 static enum qs_status collect(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
 {
     const struct qs_policy *policy = request->policy;
-    enum qs_status status = request->early ? QS_OK : open_common(request, facts, err);
-    if (status == QS_OK)
-        status = open_listed(request, facts, err);
-    if (status == QS_OK && request->opened)
-        request->opened(request->context, facts);
-    if (status == QS_OK)
-        status = guard_roots(policy, facts, err);
-    if (status == QS_OK)
-        status = look_cwd(request, facts, err);
-    if (status == QS_OK)
-        status = look_list(&policy->hidden_paths, facts, false,
-                           policy->filesystem == QS_FS_WORKSPACE_WRITE ? guard_hidden : NULL, &facts->hidden, err);
-    if (status == QS_OK && policy->unix_sockets == QS_UNIX_PRIVATE)
-        status = look_host_sockets("/proc/net/unix", &facts->host_sockets, err);
-    if (status == QS_OK)
-        status = look_stores(request, facts, err);
-    return status;
-}
-
-/* ---- before the policy ---- */
-
-/* What most policies ask for; the lists of paths that they add are empty. */
-static struct qs_policy guessed(bool read_only)
-{
-    return (struct qs_policy){.filesystem = read_only ? QS_FS_READ_ONLY : QS_FS_WORKSPACE_WRITE,
-                              .caches = QS_CACHES_PRIVATE};
-}
-
-bool host_facts_early(const struct facts_request *request, bool read_only, struct host_facts *ret_facts)
-{
-    const struct qs_policy policy = guessed(read_only);
-    struct facts_request guess = *request;
-    struct host_facts facts = HOST_FACTS_NONE;
-    guess.policy = &policy;
-    guess.make_caches = false; /* a refusal leaves nothing behind */
-    bool good = open_common(&guess, &facts, NULL) == QS_OK;
-    for (size_t i = 0; i < facts.cache_count && good; i++)
-        good = facts.caches[i].source.fd >= 0; /* else they are to be made first */
-    if (good)
-        *ret_facts = facts;
-    else
-        host_facts_release(&facts);
-    return good;
-}
-
-bool host_facts_early_hold(const struct qs_policy *policy, bool read_only)
-{
-    const struct qs_policy guess = guessed(read_only);
-    return policy->filesystem == guess.filesystem && (read_only || policy->caches == guess.caches);
-}
-
-bool host_facts_early_serve(const struct qs_policy *policy, bool read_only)
-{
-    return host_facts_early_hold(policy, read_only) && (read_only || policy->writable_roots.count == 0) &&
-           policy->devices.count == 0 && (policy->unix_sockets != QS_UNIX_PRIVATE || policy->sockets.count == 0);
+    bool writable = policy->filesystem == QS_FS_WORKSPACE_WRITE, private = policy->unix_sockets == QS_UNIX_PRIVATE;
+    enum qs_status status = look_user(request, facts, err);
+    if (status)
+        return status;
+    status = look_self(facts, err);
+    if (status)
+        return status;
+    status = look_roots(request, facts, err);
+    if (status)
+        return status;
+    status = writable && policy->caches == QS_CACHES_PRIVATE ? caches_look(request, facts, err) : QS_OK;
+    if (status)
+        return status;
+    status = private ? look_list(&policy->sockets, facts, true, NULL, &facts->sockets, err) : QS_OK;
+    if (status)
+        return status;
+    status = look_list(&policy->devices, facts, true, NULL, &facts->devices, err);
+    if (status)
+        return status;
+    status = look_group(request, facts, err);
+    if (status)
+        return status;
+    status = look_cwd(request, facts, err);
+    if (status)
+        return status;
+    status = look_list(&policy->hidden_paths, facts, false, writable ? guard_hidden : NULL, &facts->hidden, err);
+    if (status)
+        return status;
+    status = private ? look_host_sockets("/proc/net/unix", &facts->host_sockets, err) : QS_OK;
+    if (status)
+        return status;
+    return look_stores(request, facts, err);
 }
 
 enum qs_status host_facts_collect(const struct facts_request *request, struct host_facts *ret_facts,
                                   struct qs_error *err)
 {
-    struct host_facts facts = HOST_FACTS_NONE;
-    if (request->early) {
-        facts = *request->early;
-        *request->early = HOST_FACTS_NONE;
-    }
+    AUTO(host_facts_release) struct host_facts facts = HOST_FACTS_NONE;
     enum qs_status status = collect(request, &facts, err);
-    if (status != QS_OK) {
-        host_facts_release(&facts);
+    if (status)
         return status;
-    }
     *ret_facts = facts;
+    facts = HOST_FACTS_NONE;
     return QS_OK;
 }

@@ -95,10 +95,6 @@ struct facts_request {
     const char *home;         /* tests; NULL: the password database's */
     const int *session_group; /* NULL or -1: none */
     bool make_caches;         /* creates the private cache directories */
-    struct host_facts *early; /* what host_facts_early gave and holds under this policy: used up. May be NULL */
-    /* Called once, when all descriptors of the facts are open and much is still to be looked at. May be NULL. */
-    void (*opened)(void *context, const struct host_facts *facts);
-    void *context;
 };
 
 /*
@@ -109,17 +105,6 @@ struct facts_request {
 enum qs_status host_facts_collect(const struct facts_request *request, struct host_facts *ret_facts,
                                   struct qs_error *err) QS_MUST_USE;
 void host_facts_release(struct host_facts *facts);
-
-/*
- * Before the policy is known: opens what a policy that adds no paths of its own would have opened. Nothing is made.
- * False, and nothing to release: something is missing or wrong, which host_facts_collect will find again and tell.
- * request->policy is not used.
- */
-bool host_facts_early(const struct facts_request *request, bool read_only, struct host_facts *ret_facts) QS_MUST_USE;
-/* Do these facts hold under this policy, if host_facts_collect adds what it lists? */
-bool host_facts_early_hold(const struct qs_policy *policy, bool read_only);
-/* And are they all? */
-bool host_facts_early_serve(const struct qs_policy *policy, bool read_only);
 
 /* Looks at .git in a root. Errors: QS_INVALID (.git is a symbolic link), QS_IO. */
 enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, struct qs_error *err) QS_MUST_USE;

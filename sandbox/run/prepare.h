@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the policy to a plan, once: what run, inspect and the others begin with. */
+/* From the policy to a plan: what run, inspect and the others begin with. */
 #ifndef SANDBOX_PREPARE_H
 #define SANDBOX_PREPARE_H
 
@@ -32,24 +32,28 @@ struct prepared {
     bool store_moved;     /* and the store now holds another */
     bool timeout_is_ours; /* --timeout is the narrower wall limit */
 };
+#define PREPARED_NONE ((struct prepared){.facts = HOST_FACTS_NONE, .session = RUN_SESSION_NONE})
 
 /*
- * Reads the policy once (of the session that the environment names, else of the stores), narrows it by the options,
- * looks at the host, plans. for_run makes the private cache directories. Everything an error leaves behind is in
- * ret_prepared for its sources; release it in any case. Errors: those of qs_policy_read, run_session_enter,
- * host_facts_collect, plan_make.
+ * Reads the policy once (of the session that the environment names, else of the stores) and narrows it by the options.
+ * What an error leaves in ret_prepared tells its sources; release it in any case. Errors: those of qs_policy_read and
+ * run_session_enter.
  */
-enum qs_status prepare_run(const struct run_options *options, bool for_run, struct prepared *ret_prepared,
-                           struct qs_error *err) QS_MUST_USE;
-/* For a run; opened is called as soon as all descriptors of the facts are open, which a later error does not undo:
- * before the policy is read, with what most policies ask for, and once more where this one asks for something else. */
-enum qs_status prepare_early(const struct run_options *options,
-                             void (*opened)(void *opened_context, const struct host_facts *facts), void *opened_context,
-                             struct prepared *ret_prepared, struct qs_error *err) QS_MUST_USE;
-/* Looks at the host and plans anew, under the policy that was read. */
+enum qs_status prepare_policy(const struct run_options *options, struct prepared *ret_prepared,
+                              struct qs_error *err) QS_MUST_USE;
+
+/*
+ * Looks at the host and plans, under the policy that was read; again, if it was done before. for_run makes the private
+ * cache directories. Errors: those of host_facts_collect, plan_make, env_make.
+ */
 enum qs_status prepare_plan(const struct run_options *options, bool for_run, struct prepared *prepared,
                             struct qs_error *err) QS_MUST_USE;
-/* Before a run: its share of the session's processes, where those are a pool. Errors: QS_BUSY (none is free), QS_IO. */
+
+/* Both. */
+enum qs_status prepare_run(const struct run_options *options, bool for_run, struct prepared *ret_prepared,
+                           struct qs_error *err) QS_MUST_USE;
+
+/* Before a run: its share of the session's processes, if those are a pool. Errors: QS_BUSY (none is free), QS_IO. */
 enum qs_status prepare_share(struct prepared *prepared, struct qs_error *err) QS_MUST_USE;
 void prepared_release(struct prepared *prepared);
 

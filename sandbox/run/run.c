@@ -10,7 +10,9 @@
 #include "sandbox/run/run.h"
 
 #include "base/cleanup.h"
+#include "sandbox/host/probe.h"
 #include "sandbox/run/run_start.h"
+#include "sandbox/wire/spec.h"
 #include "sandbox/wire/sys.h"
 #include "sandbox/wire/tty.h"
 
@@ -18,6 +20,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -45,16 +48,12 @@ struct run {
     int session;          /* pidfd of the session, the request's; -1 */
     uint64_t deadline_ms; /* 0: none */
     bool ending, killed;
+    sigset_t mask;               /* the caller's */
     pid_t foreign[CHILDREN_MAX]; /* children from before the run */
     size_t foreign_count;
     char error_text[ERROR_TEXT_BYTES];
     size_t error_len;
 };
-
-static uint64_t now_ms(void)
-{
-    return run_now_ms();
-}
 
 static void tell(struct run *run, unsigned char word)
 {
@@ -73,7 +72,7 @@ static void end_run(struct run *run, int signal)
     run->result->ended_by = signal;
     if (run->result->started)
         tell(run, (unsigned char)signal);
-    run->deadline_ms = now_ms() + (run->result->started ? RUN_GRACE_MS : 0);
+    run->deadline_ms = run_now_ms() + (run->result->started ? RUN_GRACE_MS : 0);
 }
 
 /* The children of this process that this run brought: proc(5), task/children. Those from before (a shell that became
@@ -119,7 +118,7 @@ static void kill_run(struct run *run)
     cleanup_fd(&run->pipes.control);
     cleanup_fd(&run->pipes.spec);
     run->pipes.control = run->pipes.spec = -1;
-    run->deadline_ms = now_ms() + KILL_STEP_MS;
+    run->deadline_ms = run_now_ms() + KILL_STEP_MS;
 }
 
 static uint64_t session_deadline(const struct run *run)
@@ -134,7 +133,7 @@ static uint64_t wall_deadline(const struct run *run)
     uint64_t end = session_deadline(run);
     if (LEFT_OUT(plan, WALL))
         return 0;
-    uint64_t own = plan->wall_seconds ? now_ms() + plan->wall_seconds * 1000 : 0;
+    uint64_t own = plan->wall_seconds ? run_now_ms() + plan->wall_seconds * 1000 : 0;
     return own && (!end || own < end) ? own : end;
 }
 
@@ -148,7 +147,7 @@ static void deadline(struct run *run)
         kill_run(run);
     } else {
         run->result->timed_out = true;
-        run->result->session_over = session_deadline(run) && now_ms() >= session_deadline(run);
+        run->result->session_over = session_deadline(run) && run_now_ms() >= session_deadline(run);
         end_run(run, SIGTERM);
     }
 }
@@ -173,8 +172,6 @@ static void on_alone(struct run *run)
 {
     if (!run->bwrap_ended)
         (void)kill(run->bwrap, SIGKILL);
-    if (run->request->after_end)
-        run->request->after_end(run->request->context);
 }
 
 static void on_event(struct run *run, const struct event *event)
@@ -184,7 +181,7 @@ static void on_event(struct run *run, const struct event *event)
     switch ((enum event_type)event->type) {
     case EVENT_FAILED:
         if (run->failed)
-            break; /* the shim ends for want of a message, which this side did not send: that has its own reason */
+            break; /* the shim ends for want of a message; why it was not sent is known already */
         run->failed = true;
         run->status = error_set(run->err, (enum qs_status)event->value, "%s", event->text);
         break;
@@ -308,7 +305,7 @@ static int wait_ms(const struct run *run)
 {
     if (!run->deadline_ms)
         return -1;
-    uint64_t now = now_ms();
+    uint64_t now = run_now_ms();
     uint64_t left = run->deadline_ms > now ? run->deadline_ms - now : 0;
     return left > 1000000 ? 1000000 : (int)left; /* a longer limit is asked for again */
 }
@@ -333,7 +330,7 @@ static void loop(struct run *run)
             run->caller = run->session = -1;
             end_run(run, SIGHUP);
         }
-        if (run->deadline_ms && now_ms() >= run->deadline_ms)
+        if (run->deadline_ms && run_now_ms() >= run->deadline_ms)
             deadline(run);
         if (polled[1].revents && !read_events(run)) {
             (void)close(run->pipes.events); /* the shim has ended, and all copies of its end with it */
@@ -344,7 +341,7 @@ static void loop(struct run *run)
 
 /* ---- begin and finish ---- */
 
-static void begin(struct run *run, const sigset_t *all)
+static void look_around(struct run *run, const sigset_t *all)
 {
     run->signals = signalfd(-1, all, SFD_CLOEXEC | SFD_NONBLOCK);
     pid_t parent = getppid();
@@ -356,36 +353,24 @@ static void begin(struct run *run, const sigset_t *all)
     tty_open(&run->tty);
 }
 
-static enum qs_status make_group(struct run *run)
+static enum qs_status make_group(struct run *run, struct qs_error *err)
 {
     const struct plan *plan = run->request->plan;
     const struct cgroup_limits limits = {.memory_bytes = plan->memory_by_group ? plan->memory_bytes : 0,
                                          .processes = plan->processes_by_group ? plan->processes + CGROUP_OVERHEAD : 0};
-    return plan->group ? cgroup_make(plan->group, &limits, &run->group, run->err) : QS_OK;
-}
-
-/* Everything that the command waits for and bubblewrap does not. */
-static enum qs_status complete(struct run *run)
-{
-    const struct run_request *request = run->request;
-    enum qs_status status = QS_OK;
-    if (request->before_start)
-        status = request->before_start(request->context, run->err);
-    if (status == QS_OK)
-        status = plan_encode(request->plan, run->tty.given, request->argv, request->env->items, &run->spec, run->err);
-    return status;
+    return plan->group ? cgroup_make(plan->group, &limits, &run->group, err) : QS_OK;
 }
 
 /* Waits until bubblewrap and all that fell to this process have ended. */
 static void reap_all(struct run *run)
 {
-    uint64_t until = now_ms() + REAP_MS;
+    uint64_t until = run_now_ms() + REAP_MS;
     pid_t pids[CHILDREN_MAX];
     for (;;) {
         reap(run);
         if (run->bwrap_ended && new_children(run, pids, CHILDREN_MAX) == 0)
             return;
-        uint64_t now = now_ms();
+        uint64_t now = run_now_ms();
         if (now >= until)
             kill_children(run);
         if (now >= until + REAP_MS)
@@ -426,44 +411,116 @@ static void forget_broken_pipes(void)
         continue;
 }
 
-enum qs_status run_plan(const struct run_request *request, struct run_result *ret_result, struct qs_error *err)
+enum qs_status run_begin(const struct run_request *request, struct run **ret_run, struct qs_error *err)
 {
-    sigset_t all, old;
-    struct run run = {.request = request,
-                      .result = ret_result,
-                      .err = err,
-                      .pipes = {-1, -1, -1, -1},
-                      .tty.fd = -1,
-                      .signals = -1,
-                      .caller = -1,
-                      .session = request->session ? request->session->process : -1,
-                      .group = CGROUP_NONE};
-    *ret_result = (struct run_result){0};
+    AUTO(run_free) struct run *run = calloc(1, sizeof *run);
+    if (!run)
+        return error_memory(err);
+    *run = (struct run){.request = request,
+                        .pipes = RUN_PIPES_NONE,
+                        .tty.fd = -1,
+                        .signals = -1,
+                        .caller = -1,
+                        .session = request->session ? request->session->process : -1,
+                        .group = CGROUP_NONE,
+                        .bwrap_ended = true};
+    sigset_t all;
     sigfillset(&all);
     (void)signal(SIGCHLD, SIG_DFL);
-    (void)sigprocmask(SIG_SETMASK, &all, &old);
-    begin(&run, &all);
-    enum qs_status status = make_group(&run);
-    if (status == QS_OK)
-        status = run_start(request, &run.group, &old, &run.pipes, &run.bwrap, err);
-    if (status == QS_OK) {
-        (void)fcntl(run.pipes.spec, F_SETFL, O_NONBLOCK);
-        run.deadline_ms = now_ms() + RUN_SETUP_MS;
-        run.status = complete(&run);
-        run.failed = run.status != QS_OK;
-        if (run.failed)
-            kill_run(&run);
-        loop(&run);
-        status = finish(&run);
+    (void)sigprocmask(SIG_SETMASK, &all, &run->mask);
+    look_around(run, &all);
+    enum qs_status status =
+        plan_encode(request->plan, run->tty.given, request->argv, request->env->items, &run->spec, err);
+    if (status)
+        return status;
+    status = make_group(run, err);
+    if (status)
+        return status;
+    status = run_start(request->plan, request->by_name, &run->group, &run->mask, &run->pipes, &run->bwrap, err);
+    if (status)
+        return status;
+    run->bwrap_ended = false;
+    run->deadline_ms = run_now_ms() + RUN_SETUP_MS;
+    (void)fcntl(run->pipes.spec, F_SETFL, O_NONBLOCK);
+    *ret_run = STEAL(run);
+    return QS_OK;
+}
+
+enum qs_status run_watch(struct run *run, struct run_result *ret_result, struct qs_error *err)
+{
+    *ret_result = (struct run_result){0};
+    run->result = ret_result;
+    run->err = err;
+    loop(run);
+    return finish(run);
+}
+
+void run_free(struct run **slot)
+{
+    struct run *run = *slot;
+    struct run_result unseen = {0};
+    if (!run)
+        return;
+    if (!run->bwrap_ended) { /* it was not watched */
+        run->result = &unseen;
+        run->err = NULL;
+        kill_run(run);
+        loop(run);
+        reap_all(run);
     }
-    tty_release(&run.tty);
-    run_pipes_release(&run.pipes);
-    cleanup_fd(&run.signals);
-    cleanup_fd(&run.caller);
-    buf_release(&run.spec);
-    cgroup_remove(&run.group);
+    tty_release(&run->tty);
+    run_pipes_release(&run->pipes);
+    cleanup_fd(&run->signals);
+    cleanup_fd(&run->caller);
+    buf_release(&run->spec);
+    cgroup_remove(&run->group);
     forget_broken_pipes();
-    (void)sigprocmask(SIG_SETMASK, &old, NULL);
+    (void)sigprocmask(SIG_SETMASK, &run->mask, NULL);
+    free(run);
+    *slot = NULL;
+}
+
+/* ---- again, or why not ---- */
+
+/* Roots that were reached through a link cannot be bound by name alone. */
+static enum qs_status check_by_name(const struct host_facts *facts, struct qs_error *err)
+{
+    for (size_t i = 0; i < facts->root_count; i++)
+        if (facts->roots[i].dir.link_count)
+            return error_set(err, QS_INVALID, "%s is reached through a link, and this bubblewrap has no --bind-fd",
+                             facts->roots[i].dir.given);
+    return QS_OK;
+}
+
+bool run_retry(struct run_request *request, const struct host_facts *facts, struct run_result *result,
+               enum qs_status *status, struct qs_error *err)
+{
+    char text[QS_ERROR_TEXT_BYTES];
+    if (!result->bwrap_failed)
+        return false;
+    if (request->by_name || probe_bind_fd(PROBE_BWRAP)) {
+        (void)snprintf(text, sizeof text, "%s", err->message);
+        *status = probe_explain(PROBE_BWRAP, result->bwrap_status, text, err);
+        return false;
+    }
+    result->bwrap_failed = false;
+    request->by_name = true;
+    *status = check_by_name(facts, err);
+    return *status == QS_OK;
+}
+
+enum qs_status run_plan(const struct run_request *request, const struct host_facts *facts,
+                        struct run_result *ret_result, struct qs_error *err)
+{
+    struct run_request attempt = *request;
+    enum qs_status status;
+    do {
+        AUTO(run_free) struct run *run = NULL;
+        status = run_begin(&attempt, &run, err);
+        if (status)
+            return status;
+        status = run_watch(run, ret_result, err);
+    } while (run_retry(&attempt, facts, ret_result, &status, err));
     return status;
 }
 
@@ -472,7 +529,7 @@ int run_exit_status(const struct run_result *result)
     if (result->not_run)
         return result->not_run == ENOENT ? 127 : 126;
     if (result->timed_out)
-        return 124;
+        return EXIT_WALL_LIMIT;
     if (!result->ended)
         return result->ended_by ? 128 + result->ended_by : 128 + SIGKILL;
     if (WIFSIGNALED(result->wait_status))

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -24,7 +25,7 @@ void run_pipes_release(struct run_pipes *pipes)
     cleanup_fd(&pipes->events);
     cleanup_fd(&pipes->control);
     cleanup_fd(&pipes->error);
-    *pipes = (struct run_pipes){-1, -1, -1, -1};
+    *pipes = RUN_PIPES_NONE;
 }
 
 /* What the child needs beside the executor's ends. */
@@ -64,10 +65,8 @@ static bool open_all(int shim_fd, struct run_pipes *pipes, struct child *child)
 /* What the child is made from; ready before it starts, since it shares this memory. */
 struct start {
     const struct child *child;
-    const struct bound *bound; /* descriptors of the facts that bubblewrap needs */
-    size_t bound_count;
-    const sigset_t *old_mask;
-    bool group, descriptors; /* a process group of its own; no descriptors but the needed ones */
+    const struct plan *plan; /* whose descriptors bubblewrap binds */
+    const sigset_t *mask;
     char *argv[11];
 };
 
@@ -80,7 +79,8 @@ static void keep(int fd)
 static void keep_needed(const struct start *start)
 {
     const struct child *child = start->child;
-    if (start->descriptors)
+    const struct plan *plan = start->plan;
+    if (!LEFT_OUT(plan, DESCRIPTORS))
         (void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_FLAG);
     keep(child->args);
     keep(child->spec);
@@ -88,8 +88,13 @@ static void keep_needed(const struct start *start)
     keep(child->control);
     keep(child->program);
     keep(child->stderr_copy);
-    for (size_t i = 0; i < start->bound_count; i++)
-        keep(start->bound[i].fd);
+    for (size_t i = 0; i < plan->count; i++)
+        if (!plan->mounts[i].inner)
+            keep(plan->mounts[i].fd);
+    for (size_t i = 0; i < plan->ref_dir_count; i++)
+        keep(plan->ref_dirs[i].fd);
+    keep(plan->resolv_fd);
+    keep(plan->caches_fd);
 }
 
 /* In the child. */
@@ -97,10 +102,10 @@ static int become_bwrap(void *context)
 {
     static char *const no_environment[] = {NULL};
     const struct start *start = context;
-    if (start->group)
+    if (!LEFT_OUT(start->plan, GROUP))
         (void)setpgid(0, 0);
     (void)signal(SIGCHLD, SIG_DFL);
-    (void)sigprocmask(SIG_SETMASK, start->old_mask, NULL);
+    (void)sigprocmask(SIG_SETMASK, start->mask, NULL);
     if (chdir("/") != 0 || dup2(start->child->error, STDERR_FILENO) < 0)
         return 255;
     keep_needed(start);
@@ -121,7 +126,7 @@ static pid_t start_bwrap(struct start *start, const struct cgroup *group)
     char *const argv[] = {(char *)"bwrap", (char *)"--args", args,  (char *)"--", program, (char *)"--inner", spec,
                           events,          control,          error, NULL};
     memcpy(start->argv, argv, sizeof argv);
-    if (!group || group->fd < 0)
+    if (group->fd < 0)
         return spawn_child(become_bwrap, start, 0);
     pid_t pid = cgroup_fork(group);
     if (pid == 0)
@@ -129,156 +134,63 @@ static pid_t start_bwrap(struct start *start, const struct cgroup *group)
     return pid;
 }
 
-/* ---- before the plan ---- */
-
-static void add_bound(struct run_early *early, int fd)
+/* A socket among standard input, output and error comes from outside and obeys no filter: one that is not tied to a
+ * peer for good reaches whom it likes. A connection over the network can be given up and made anew, connect(2). */
+static enum qs_status check_socket(int fd, const struct plan *plan, struct qs_error *err)
 {
-    struct stat st;
-    if (fd < 0)
-        return;
-    if (early->count == RUN_EARLY_MAX || fstat(fd, &st) != 0) {
-        early->overflow = true; /* then another bubblewrap is started for the plan */
-        return;
+    int domain = 0, type = 0;
+    struct sockaddr_storage peer;
+    socklen_t domain_len = sizeof domain, type_len = sizeof type, peer_len = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_len) != 0) {
+        /* ENOTSOCK; EBADF: closed, or a path alone, which the shim refuses */
+        return errno == ENOTSOCK || errno == EBADF ? QS_OK
+                                                   : error_sys(err, QS_IO, errno, "cannot look at descriptor %d", fd);
     }
-    early->bound[early->count++] = (struct bound){.fd = fd, .dev = st.st_dev, .ino = st.st_ino};
+    bool ip = domain == AF_INET || domain == AF_INET6;
+    bool tied = domain == AF_UNIX && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) == 0 &&
+                (type == SOCK_STREAM || type == SOCK_SEQPACKET) &&
+                getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0;
+    if (tied || (ip && !plan->network_closed) || (domain == AF_UNIX && plan->unix_sockets == QS_UNIX_OPEN))
+        return QS_OK;
+    error_set(err, QS_USAGE, "descriptor %d is a %s socket, by which a command could reach what the policy closes", fd,
+              ip ? "network" : "local");
+    error_add_advice(err, "give it a pipe or a file");
+    return QS_USAGE;
 }
 
-static void add_all_bound(struct run_early *early, const struct host_facts *facts)
+static enum qs_status check_stdio(const struct plan *plan, struct qs_error *err)
 {
-    for (size_t i = 0; i < facts->root_count; i++) {
-        add_bound(early, facts->roots[i].dir.fd);
-        for (size_t k = 0; k < facts->roots[i].git.writable.count; k++)
-            add_bound(early, facts->roots[i].git.writable.items[k].fd);
-        add_bound(early, facts->roots[i].git.common.fd);
-    }
-    for (size_t i = 0; i < facts->sockets.count; i++)
-        add_bound(early, facts->sockets.items[i].fd);
-    for (size_t i = 0; i < facts->cache_count; i++)
-        add_bound(early, facts->caches[i].source.fd);
-    add_bound(early, facts->cache_base.fd);
-    add_bound(early, facts->resolv.fd);
+    enum qs_status status = QS_OK;
+    for (int fd = 0; fd <= 2 && status == QS_OK; fd++)
+        status = check_socket(fd, plan, err);
+    return status;
 }
 
-void run_early_start(const struct host_facts *facts, struct run_early *early)
-{
-    AUTO(release_child) struct child child = {-1, -1, -1, -1, -1, -1, -1};
-    sigset_t mask;
-    run_early_cancel(early);
-    *early = (struct run_early)RUN_EARLY_NONE;
-    add_all_bound(early, facts);
-    if (facts->group.fd >= 0) /* bubblewrap is born in the run's own group, which the plan decides on */
-        return;
-    if (early->overflow || probe_bwrap(PROBE_BWRAP, NULL) != QS_OK ||
-        !open_all(facts->shim.fd, &early->pipes, &child) || !make_pipe(&child.args, &early->args))
-        return;
-    (void)signal(SIGCHLD, SIG_DFL);
-    (void)sigprocmask(SIG_SETMASK, NULL, &mask);
-    struct start start = {.child = &child,
-                          .bound = early->bound,
-                          .bound_count = early->count,
-                          .old_mask = &mask,
-                          .group = true,
-                          .descriptors = true};
-    early->pid = start_bwrap(&start, NULL);
-}
-
-void run_early_cancel(struct run_early *early)
-{
-    /* It waits for its arguments, and has made nothing yet. It must not see their end first. */
-    if (early->pid > 0 && kill(early->pid, SIGKILL) == 0)
-        while (waitpid(early->pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
-    early->pid = 0;
-    cleanup_fd(&early->args);
-    early->args = -1;
-    run_pipes_release(&early->pipes);
-}
-
-static bool has(const struct run_early *early, int fd)
-{
-    struct stat st;
-    if (fd < 0)
-        return true;
-    for (size_t i = 0; i < early->count; i++)
-        if (early->bound[i].fd == fd)
-            return fstat(fd, &st) == 0 && st.st_dev == early->bound[i].dev && st.st_ino == early->bound[i].ino;
-    return false;
-}
-
-/* Has it each descriptor that the plan's arguments name, under the same number and for the same thing? */
-static bool has_all(const struct run_early *early, const struct run_request *request)
-{
-    const struct plan *plan = request->plan;
-    bool all = early->pid > 0 && !request->by_name;
-    for (size_t i = 0; i < plan->count && all; i++)
-        all = plan->mounts[i].inner || has(early, plan->mounts[i].fd);
-    for (size_t i = 0; i < plan->ref_dir_count && all; i++)
-        all = has(early, plan->ref_dirs[i].fd);
-    return all && (!plan->resolv || has(early, plan->resolv_fd)) &&
-           (!plan->caches_shown || has(early, plan->caches_fd));
-}
-
-/* ---- with a plan ---- */
-
-static enum qs_status use_early(struct run_early *early, const struct buf *args, struct run_pipes *ret_pipes,
-                                pid_t *ret_pid)
-{
-    /* Where this fails it has ended, and its text says why. */
-    (void)!os_write_full(early->args, args->data, args->len);
-    (void)close(early->args);
-    *ret_pipes = early->pipes;
-    *ret_pid = early->pid;
-    early->args = -1;
-    early->pipes = (struct run_pipes){-1, -1, -1, -1};
-    early->pid = 0;
-    return QS_OK;
-}
-
-static enum qs_status start_now(const struct run_request *request, const struct buf *args, const struct cgroup *group,
-                                const sigset_t *old_mask, struct run_pipes *pipes, pid_t *ret_pid, struct qs_error *err)
-{
-    AUTO(release_child) struct child child = {-1, -1, -1, -1, -1, -1, -1};
-    const struct plan *plan = request->plan;
-    struct start start = {.child = &child,
-                          .old_mask = old_mask,
-                          .group = !LEFT_OUT(plan, GROUP),
-                          .descriptors = !LEFT_OUT(plan, DESCRIPTORS)};
-    AUTO_FREE struct bound *bound = calloc(plan->count + plan->ref_dir_count + 2, sizeof *bound);
-    if (!bound)
-        return error_memory(err);
-    for (size_t i = 0; i < plan->count; i++)
-        if (!plan->mounts[i].inner)
-            bound[start.bound_count++].fd = plan->mounts[i].fd;
-    for (size_t i = 0; i < plan->ref_dir_count; i++)
-        bound[start.bound_count++].fd = plan->ref_dirs[i].fd;
-    bound[start.bound_count++].fd = plan->resolv ? plan->resolv_fd : -1;
-    bound[start.bound_count++].fd = plan->caches_shown ? plan->caches_fd : -1;
-    start.bound = bound;
-    child.args = memfd_create("bwrap-args", MFD_CLOEXEC);
-    if (child.args < 0 || !open_all(plan->shim_fd, pipes, &child))
-        return error_sys(err, QS_IO, errno, "cannot open the descriptors of a run");
-    if (os_write_full(child.args, args->data, args->len) != 0 || lseek(child.args, 0, SEEK_SET) != 0)
-        return error_sys(err, QS_IO, errno, "cannot write bubblewrap's arguments");
-    *ret_pid = start_bwrap(&start, group);
-    return *ret_pid < 0 ? error_sys(err, QS_IO, errno, "cannot start bubblewrap") : QS_OK;
-}
-
-enum qs_status run_start(const struct run_request *request, const struct cgroup *group, const sigset_t *old_mask,
+enum qs_status run_start(const struct plan *plan, bool by_name, const struct cgroup *group, const sigset_t *mask,
                          struct run_pipes *ret_pipes, pid_t *ret_pid, struct qs_error *err)
 {
     AUTO(buf_release) struct buf args = {0};
-    struct run_pipes pipes = {-1, -1, -1, -1};
-    enum qs_status status = bwrap_args(request->plan, !request->by_name, &args, err);
-    if (status != QS_OK)
+    AUTO(release_child) struct child child = {-1, -1, -1, -1, -1, -1, -1};
+    AUTO(run_pipes_release) struct run_pipes pipes = RUN_PIPES_NONE;
+    struct start start = {.child = &child, .plan = plan, .mask = mask};
+    enum qs_status status = check_stdio(plan, err);
+    if (status)
         return status;
-    if (request->early && group->fd < 0 && has_all(request->early, request))
-        return use_early(request->early, &args, ret_pipes, ret_pid);
-    if (request->early)
-        run_early_cancel(request->early);
-    status = start_now(request, &args, group, old_mask, &pipes, ret_pid, err);
-    if (status == QS_OK)
-        *ret_pipes = pipes;
-    else
-        run_pipes_release(&pipes);
-    return status;
+    status = probe_bwrap(PROBE_BWRAP, err);
+    if (status)
+        return status;
+    status = bwrap_args(plan, !by_name, &args, err);
+    if (status)
+        return status;
+    child.args = memfd_create("bwrap-args", MFD_CLOEXEC);
+    if (child.args < 0 || !open_all(plan->shim_fd, &pipes, &child))
+        return error_sys(err, QS_IO, errno, "cannot open the descriptors of a run");
+    if (os_write_full(child.args, args.data, args.len) != 0 || lseek(child.args, 0, SEEK_SET) != 0)
+        return error_sys(err, QS_IO, errno, "cannot write bubblewrap's arguments");
+    *ret_pid = start_bwrap(&start, group);
+    if (*ret_pid < 0)
+        return error_sys(err, QS_IO, errno, "cannot start bubblewrap");
+    *ret_pipes = pipes;
+    pipes = RUN_PIPES_NONE;
+    return QS_OK;
 }

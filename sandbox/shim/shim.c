@@ -44,7 +44,7 @@ static int by_number(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* bubblewrap was started when it was not yet known which descriptors it would need. */
+/* Whatever bubblewrap was given to bind, and may have left open. */
 static void close_others(const struct spec *spec, const struct shim_fds *fds)
 {
     int own[4 + SPEC_REF_DIRS_MAX] = {STDERR_FILENO, fds->events, fds->control, fds->error};

@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/os.h"
-#include "sandbox/run/run_fallback.h"
 #include "sandbox/run/run_log.h"
 #include "sandbox/verify/inside.h"
 
@@ -243,7 +242,7 @@ static enum qs_status run_probe(struct stage *stage, struct run_result *result, 
     char *argv[] = {program, (char *)"--probe", kind, NULL};
     struct run_request request = {.plan = &stage->prepared.plan, .env = &stage->prepared.env, .argv = argv};
     if (status == QS_OK)
-        status = run_try(&request, &stage->prepared.facts, result, err);
+        status = run_plan(&request, &stage->prepared.facts, result, err);
     if (status == QS_OK && result->not_run)
         status =
             error_set(err, QS_USAGE, "%s cannot be executed inside: %s", argv[0], strerrordesc_np(result->not_run));

@@ -87,26 +87,43 @@ static int teardown(void **state)
     return nftw(base, forget, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+struct stage {
+    struct host_facts facts;
+    struct plan plan;
+    struct env env;
+};
+
+static void set_stage(struct stage *stage)
+{
+    struct qs_policy policy = fixture_policy();
+    struct qs_error err = {0};
+    policy.limits.wall_seconds = 1;
+    const struct facts_request request = {.policy = &policy, .workspace = workspace, .root = store, .home = home};
+    *stage = (struct stage){.facts = HOST_FACTS_NONE};
+    if (host_facts_collect(&request, &stage->facts, &err) != QS_OK ||
+        plan_make(&policy, &stage->facts, &stage->plan, &err) != QS_OK ||
+        env_make(&policy, &stage->facts, &stage->plan, environ, &stage->env, &err) != QS_OK)
+        fail_msg("%s", err.message);
+}
+
+static void release_stage(struct stage *stage)
+{
+    env_release(&stage->env);
+    plan_release(&stage->plan);
+    host_facts_release(&stage->facts);
+}
+
 /* Runs the command under the plan, which alter (may be NULL) may change. */
 static enum qs_status run_altered(char *const *argv, void (*alter)(struct plan *plan, size_t which), size_t which,
                                   struct run_result *result, struct qs_error *err)
 {
-    struct qs_policy policy = fixture_policy();
-    policy.limits.wall_seconds = 1;
-    struct facts_request request = {.policy = &policy, .workspace = workspace, .root = store, .home = home};
-    struct host_facts facts;
-    struct plan plan = {0};
-    struct env env = {0};
-    if (host_facts_collect(&request, &facts, err) != QS_OK || plan_make(&policy, &facts, &plan, err) != QS_OK ||
-        env_make(&policy, &facts, &plan, environ, &env, err) != QS_OK)
-        fail_msg("%s", err->message);
+    struct stage stage;
+    set_stage(&stage);
     if (alter)
-        alter(&plan, which);
-    const struct run_request run = {.plan = &plan, .env = &env, .argv = argv};
-    enum qs_status status = run_plan(&run, result, err);
-    env_release(&env);
-    plan_release(&plan);
-    host_facts_release(&facts);
+        alter(&stage.plan, which);
+    const struct run_request request = {.plan = &stage.plan, .env = &stage.env, .argv = argv};
+    enum qs_status status = run_plan(&request, &stage.facts, result, err);
+    release_stage(&stage);
     return status;
 }
 
@@ -340,181 +357,13 @@ static void the_installed_program_takes_no_message_that_could_leave_a_barrier_ou
 
 /* ---- the course of a run ---- */
 
-struct course {
-    struct run_early early;
-    pid_t started;      /* the early bubblewrap */
-    bool used;          /* it was there when the run set up */
-    unsigned after_end; /* calls */
-};
-
-static enum qs_status note_start(void *context, struct qs_error *err)
+static void follow(char *const *argv)
 {
-    struct course *course = context;
-    (void)err;
-    course->used = course->started > 0 && kill(course->started, 0) == 0;
-    return QS_OK;
-}
-
-static void note_end(void *context)
-{
-    struct course *course = context;
-    course->after_end++;
-}
-
-static void start_early(void *context, const struct host_facts *facts)
-{
-    struct course *course = context;
-    run_early_start(facts, &course->early);
-    course->started = course->early.pid;
-}
-
-/* Runs the command in a bubblewrap that was started early; alter may change what the plan binds. before: what was
- * opened before there was a policy, and where bubblewrap was started then; NULL. */
-static void follow_policy(const struct qs_policy *given, struct host_facts *before, char *const *argv,
-                          void (*alter)(struct host_facts *), struct course *course)
-{
-    struct qs_policy policy = *given;
-    struct facts_request request = {.policy = &policy,
-                                    .workspace = workspace,
-                                    .root = store,
-                                    .home = home,
-                                    .early = before,
-                                    .opened = before ? NULL : start_early,
-                                    .context = course};
-    struct host_facts facts;
-    struct plan plan = {0};
-    struct env env = {0};
-    struct qs_error err = {0};
     struct run_result result;
-    assert_int_equal(host_facts_collect(&request, &facts, &err), QS_OK);
-    assert_true(course->started > 0);
-    if (alter)
-        alter(&facts);
-    assert_int_equal(plan_make(&policy, &facts, &plan, &err), QS_OK);
-    assert_int_equal(env_make(&policy, &facts, &plan, environ, &env, &err), QS_OK);
-    const struct run_request run = {.plan = &plan,
-                                    .env = &env,
-                                    .argv = argv,
-                                    .early = &course->early,
-                                    .before_start = note_start,
-                                    .after_end = note_end,
-                                    .context = course};
-    assert_int_equal(run_plan(&run, &result, &err), QS_OK);
+    struct qs_error err = {0};
+    assert_int_equal(run_altered(argv, NULL, 0, &result, &err), QS_OK);
     assert_int_equal(run_exit_status(&result), 0);
-    assert_int_equal(course->early.pid, 0);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left, used or not */
-    env_release(&env);
-    plan_release(&plan);
-    host_facts_release(&facts);
-}
-
-static void follow_command(char *const *argv, void (*alter)(struct host_facts *), struct course *course)
-{
-    const struct qs_policy policy = fixture_policy();
-    *course = (struct course){.early = RUN_EARLY_NONE};
-    follow_policy(&policy, NULL, argv, alter, course);
-}
-
-static void follow(const char *script, void (*alter)(struct host_facts *), struct course *course)
-{
-    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, NULL};
-    follow_command(argv, alter, course);
-}
-
-static void another_number(struct host_facts *facts)
-{
-    int moved = fcntl(facts->roots[0].dir.fd, F_DUPFD_CLOEXEC, 200);
-    assert_true(moved >= 200);
-    (void)close(facts->roots[0].dir.fd);
-    facts->roots[0].dir.fd = moved;
-}
-
-static void an_early_bubblewrap_is_used_or_another_one_is_started(void **state)
-{
-    (void)state;
-    struct course course;
-    follow("touch early", NULL, &course);
-    assert_true(course.used);
-    follow("touch early", another_number, &course);
-    assert_false(course.used);
-}
-
-static void an_early_bubblewrap_that_is_cancelled_leaves_nothing(void **state)
-{
-    (void)state;
-    struct course course = {.early = RUN_EARLY_NONE};
-    struct qs_policy policy = fixture_policy();
-    struct facts_request request = {.policy = &policy,
-                                    .workspace = workspace,
-                                    .cwd = "/nowhere/at/all",
-                                    .root = store,
-                                    .home = home,
-                                    .opened = start_early,
-                                    .context = &course};
-    struct host_facts facts;
-    assert_int_not_equal(host_facts_collect(&request, &facts, NULL), QS_OK); /* refused when it was started already */
-    assert_true(course.started > 0);
-    assert_int_equal(kill(course.started, 0), 0);
-    run_early_cancel(&course.early);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-    run_early_cancel(&course.early); /* twice is once */
-}
-
-static void what_is_opened_before_the_policy_serves_the_run_and_makes_nothing(void **state)
-{
-    (void)state;
-    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char[]){"touch before"}, NULL};
-    struct course course = {.early = RUN_EARLY_NONE};
-    struct qs_policy policy = fixture_policy();
-    struct facts_request request = {.workspace = workspace, .root = store, .home = home};
-    struct host_facts facts;
-    char made[256];
-    policy.caches = QS_CACHES_PRIVATE;
-    (void)snprintf(made, sizeof made, "%s/sandbox", store);
-    assert_false(host_facts_early(&request, false, &facts)); /* the caches are still to be made */
-    assert_int_equal(access(made, F_OK), -1);
-    request.policy = &policy;
-    request.make_caches = true;
-    assert_int_equal(host_facts_collect(&request, &facts, NULL), QS_OK);
-    host_facts_release(&facts);
-    request.policy = NULL;
-    assert_true(host_facts_early(&request, false, &facts));
-    start_early(&course, &facts);
-    follow_policy(&policy, &facts, argv, NULL, &course);
-    assert_true(course.used);
-    assert_int_equal(facts.cache_base.fd, -1); /* it was used up */
-    request.workspace = "/nowhere/at/all";
-    assert_false(host_facts_early(&request, false, &facts));
-}
-
-static void only_a_policy_that_adds_no_paths_is_served_by_what_was_opened_before_it(void **state)
-{
-    (void)state;
-    char *path[] = {(char[]){"/srv"}};
-    const struct qs_list one = {.items = path, .count = 1};
-    const struct qs_policy plain = {.filesystem = QS_FS_WORKSPACE_WRITE, .caches = QS_CACHES_PRIVATE};
-    struct qs_policy other = plain;
-    assert_true(host_facts_early_serve(&plain, false));
-    assert_false(host_facts_early_serve(&plain, true));
-    other.filesystem = QS_FS_READ_ONLY;
-    assert_false(host_facts_early_serve(&other, false));
-    assert_true(host_facts_early_serve(&other, true));
-    other = plain;
-    other.caches = QS_CACHES_NONE;
-    assert_false(host_facts_early_serve(&other, false));
-    assert_false(host_facts_early_hold(&other, false));
-    other = plain;
-    other.writable_roots = one;
-    assert_false(host_facts_early_serve(&other, false));
-    assert_true(host_facts_early_hold(&other, false)); /* and the root is added */
-    other = plain;
-    other.devices = one;
-    assert_false(host_facts_early_serve(&other, false));
-    other = plain;
-    other.sockets = one;
-    assert_true(host_facts_early_serve(&other, false)); /* they count only under `private` */
-    other.unix_sockets = QS_UNIX_PRIVATE;
-    assert_false(host_facts_early_serve(&other, false));
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 
 /* The C library copies the list of arguments onto the stack to try a shell. */
@@ -522,28 +371,43 @@ static void a_script_without_an_interpreter_may_have_many_arguments(void **state
 {
     (void)state;
     enum { COUNT = 60000 };
-    struct course course;
+    char *const make[] = {(char[]){"sh"}, (char[]){"-c"},
+                          (char[]){"printf 'test $# -eq 60000' >plain && chmod 755 plain"}, NULL};
     char word[] = "x", name[] = "./plain";
     char **argv = calloc(COUNT + 2, sizeof *argv);
     assert_non_null(argv);
     for (size_t i = 0; i <= COUNT; i++)
         argv[i] = word;
     argv[0] = name;
-    follow("printf 'test $# -eq 60000' >plain && chmod 755 plain", NULL, &course);
-    follow_command(argv, NULL, &course);
+    follow(make);
+    follow(argv);
     free(argv);
 }
 
-static void the_end_is_told_early_only_where_no_process_is_left(void **state)
+/* Begun and not watched, as if a record could not be made. */
+static void a_run_that_is_not_watched_starts_nothing_and_leaves_no_process(void **state)
 {
     (void)state;
-    struct course course;
-    follow("true", NULL, &course);
-    assert_int_equal(course.after_end, 1);
-    follow("sleep 1000 & true", NULL, &course);
-    assert_int_equal(course.after_end, 0);
-    follow("(setsid sleep 1000 &) </dev/null >/dev/null 2>&1; true", NULL, &course);
-    assert_int_equal(course.after_end, 0);
+    char *const argv[] = {(char[]){"touch"}, (char[]){"begun"}, NULL};
+    struct stage stage;
+    struct qs_error err = {0};
+    char begun[256];
+    sigset_t before = {0}, after = {0};
+    (void)snprintf(begun, sizeof begun, "%s/begun", workspace);
+    (void)sigprocmask(SIG_SETMASK, NULL, &before);
+    set_stage(&stage);
+    const struct run_request request = {.plan = &stage.plan, .env = &stage.env, .argv = argv};
+    struct run *run = NULL;
+    assert_int_equal(run_begin(&request, &run, &err), QS_OK);
+    run_free(&run);
+    assert_null(run);
+    release_stage(&stage);
+    (void)sigprocmask(SIG_SETMASK, NULL, &after);
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(access(begun, F_OK), -1);
+    follow(argv);
+    assert_int_equal(unlink(begun), 0);
 }
 
 int main(int argc, char **argv)
@@ -569,12 +433,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_wall_limit_ends_the_run),
         cmocka_unit_test(a_mount_that_is_not_what_was_planned_ends_the_run_before_it_begins),
         cmocka_unit_test(the_installed_program_takes_no_message_that_could_leave_a_barrier_out),
-        cmocka_unit_test(an_early_bubblewrap_is_used_or_another_one_is_started),
-        cmocka_unit_test(an_early_bubblewrap_that_is_cancelled_leaves_nothing),
-        cmocka_unit_test(what_is_opened_before_the_policy_serves_the_run_and_makes_nothing),
-        cmocka_unit_test(only_a_policy_that_adds_no_paths_is_served_by_what_was_opened_before_it),
         cmocka_unit_test(a_script_without_an_interpreter_may_have_many_arguments),
-        cmocka_unit_test(the_end_is_told_early_only_where_no_process_is_left),
+        cmocka_unit_test(a_run_that_is_not_watched_starts_nothing_and_leaves_no_process),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
