@@ -8,12 +8,14 @@ enum qs_status cmd_doctor(struct cli *cli, int count, char **operands, struct qs
         const char *name;
         doctor_look *look;
     } looks[] = {{"store.system", doctor_system}, {"store.user", doctor_user}, {"store.defaults", doctor_defaults},
-                 {"policy", doctor_policy},       {"published", doctor_files}, {"qsandbox", doctor_sandbox}};
+                 {"policy", doctor_policy},       {"published", doctor_files}, {"qsandbox", doctor_sandbox},
+                 {"fleet", doctor_fleet}};
     AUTO(findings_release) struct findings findings = {0};
     (void)count;
     (void)operands;
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
-        doctor_apart(cli, looks[i].name, looks[i].look, &findings);
+        if (looks[i].look != doctor_fleet || doctor_in_fleet(cli))
+            doctor_apart(cli, looks[i].name, looks[i].look, &findings);
     if (findings.failed)
         return error_memory(err);
     if (cli->line.json)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room cli/doctor/: What is wrong with this machine's stores?
- *
  * doctor: what could keep stores, policy, published files and the sandbox from working here. It looks and changes
  * nothing.
  *
@@ -24,8 +22,10 @@ void doctor_apart(struct cli *cli, const char *name, doctor_look *look, struct f
 /* The looks. */
 doctor_look doctor_system, doctor_defaults, doctor_user; /* cli/doctor/doctor_store.c */
 doctor_look doctor_policy;                               /* cli/doctor/doctor_policy.c: the policy, the environment */
-doctor_look doctor_files;   /* cli/doctor/doctor_files.c: what is registered to be published */
-doctor_look doctor_sandbox; /* cli/doctor/doctor_child.c: `qsandbox doctor`, which it becomes */
+doctor_look doctor_files;                    /* cli/doctor/doctor_files.c: what is registered to be published */
+doctor_look doctor_sandbox;                  /* cli/doctor/doctor_child.c: `qsandbox doctor`, which it becomes */
+doctor_look doctor_fleet;                    /* the same of `qfleet doctor` */
+bool doctor_in_fleet(const struct cli *cli); /* else it is not asked for */
 
 /* "qsettings --root R --system WHAT": a command to run, for an advice. Heap text of the caller; NULL without memory. */
 char *doctor_command(const struct cli *cli, const char *scope, const char *what);

@@ -124,7 +124,7 @@ void doctor_apart(struct cli *cli, const char *name, doctor_look *look, struct f
         judge_silence(name, in_time, state, wait_ms, findings);
 }
 
-/* ---- the sandbox's own doctor ---- */
+/* ---- other programs' own doctors ---- */
 
 /* A program that is kept as this one is: the same directory, root's or the same owner's, writable by nobody else. */
 static bool find_beside(const char *name, char path[4096], struct findings *findings)
@@ -150,15 +150,32 @@ static bool find_beside(const char *name, char path[4096], struct findings *find
     return true;
 }
 
-void doctor_sandbox(struct cli *cli, struct findings *findings)
+static void become(const struct cli *cli, const char *name, struct findings *findings)
 {
     char path[4096];
-    if (!find_beside("qsandbox", path, findings))
+    if (!find_beside(name, path, findings))
         return;
     cli_child_signals();
     if (cli->line.root)
-        execl(path, "qsandbox", "--root", cli->line.root, "doctor", "--json", (char *)NULL);
+        execl(path, name, "--root", cli->line.root, "doctor", "--json", (char *)NULL);
     else
-        execl(path, "qsandbox", "doctor", "--json", (char *)NULL);
-    finding_add(findings, "qsandbox", FINDING_FAIL, NULL, "cannot run %s: %s", path, strerrordesc_np(errno));
+        execl(path, name, "doctor", "--json", (char *)NULL);
+    finding_add(findings, name, FINDING_FAIL, NULL, "cannot run %s: %s", path, strerrordesc_np(errno));
+}
+
+void doctor_sandbox(struct cli *cli, struct findings *findings)
+{
+    become(cli, "qsandbox", findings);
+}
+
+bool doctor_in_fleet(const struct cli *cli)
+{
+    char config[QS_PATH_MAX_BYTES + 32];
+    (void)snprintf(config, sizeof config, "%s/fleet/config.json", cli->line.root ? cli->line.root : "/etc/qsettings");
+    return access(config, F_OK) == 0 || errno != ENOENT;
+}
+
+void doctor_fleet(struct cli *cli, struct findings *findings)
+{
+    become(cli, "qfleet", findings);
 }

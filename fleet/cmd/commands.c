@@ -4,28 +4,7 @@
 
 #include "base/error.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-/* A relative --root is meant from here. */
-static enum qs_status take_root(struct cli *cli, const struct option_row *row, const char *dir, struct qs_error *err)
-{
-    AUTO_FREE char *here = getcwd(NULL, 0);
-    (void)row;
-    free(STEAL(cli->root_text));
-    if (dir[0] == '/')
-        return QS_OK;
-    if (!here || !dir[0] || asprintf(&cli->root_text, "%s/%s", here, dir) < 0) {
-        cli->root_text = NULL;
-        return error_set(err, QS_USAGE, "option '--root' needs a directory");
-    }
-    cli->root = cli->root_text;
-    return QS_OK;
-}
-
 static const struct option_row options[] = {
-    {.name = "root", SLOT(root), .value = "DIR", .take = take_root, .help = "use the places below DIR"},
     {.name = "wait", SLOT(wait), .value = "MS", .max = 3600000, .help = "wait for another qfleet"},
     {.name = "adopt", SLOT(adopt), .help = "give up what stands there: settings, or another fleet"},
     {.name = "once", SLOT(once), .help = "fetch once and end"},
@@ -70,6 +49,11 @@ static const struct command commands[] = {
      .summary = "verify what was fetched, and make it the system scope",
      .more = "As root, without a network. What a kill leaves undone, the next run does."},
     {.name = "state", .run = cmd_state, .options = "root json", .summary = "show which bundle holds here, and why"},
+    {.name = "doctor",
+     .run = cmd_doctor,
+     .options = "root json",
+     .summary = "check what could keep the fleet from working here",
+     .more = "Exit status 1 if a check fails. 'qsettings doctor' shows these lines, too."},
     {.name = "break-glass",
      .run = cmd_break_glass,
      .options = "root wait=10000 hours message end",
@@ -166,6 +150,7 @@ const struct program qfleet_program = {
     .options = options,
     .common = "color",
     .commands = commands,
+    .leading = "root",
     .groups = groups,
     .closing = "Exit status: 0 done, 1 held or not well, 2 usage, 3 malformed, 5 not enrolled or nothing fetched, 6 "
                "damaged,\n7 refused, 8 conflict, 9 busy, 10 input/output, 11 committed but a follow-up failed.\n",

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "fleet/carrier/carrier.h"
 #include "fleet/cmd/qfleet.h"
+#include "terminal/findings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,7 @@ enum qs_status cmd_enrol(struct cli *cli, int count, char **operands, struct qs_
     char id[FLEET_ID_TEXT_BYTES], key[MINISIG_KEY_TEXT_BYTES];
     (void)count;
     enum qs_status status =
-        fleet_enrol(cli->root, operands[0], operands[1], cli->adopt, (unsigned)cli->wait, id, key, err);
+        fleet_enrol(cli->line.root, operands[0], operands[1], cli->adopt, (unsigned)cli->wait, id, key, err);
     if (status)
         return status;
     if (cli->line.json)
@@ -39,7 +40,7 @@ enum qs_status cmd_fetch(struct cli *cli, int count, char **operands, struct qs_
 {
     (void)count;
     (void)operands;
-    return fleet_fetch(&(struct fetch_options){cli->root, cli->once}, err);
+    return fleet_fetch(&(struct fetch_options){cli->line.root, cli->once}, err);
 }
 
 enum qs_status cmd_apply(struct cli *cli, int count, char **operands, struct qs_error *err)
@@ -47,7 +48,7 @@ enum qs_status cmd_apply(struct cli *cli, int count, char **operands, struct qs_
     struct apply_outcome outcome = {0};
     (void)count;
     (void)operands;
-    enum qs_status status = fleet_apply(cli->root, (unsigned)cli->wait, &outcome, err);
+    enum qs_status status = fleet_apply(cli->line.root, (unsigned)cli->wait, &outcome, err);
     if (status)
         return status;
     if (outcome.follow_up) {
@@ -113,12 +114,12 @@ static enum qs_status look(const struct cli *cli, struct view *view, struct qs_e
     AUTO(snapshot_drop) struct qs_snapshot *snapshot = NULL;
     AUTO(buf_release) struct buf text = {0};
     AUTO(buf_release) struct buf signature = {0};
-    enum qs_status status = site_init(&view->site, cli->root, err);
+    enum qs_status status = site_init(&view->site, cli->line.root, err);
     if (!status)
         status = config_read(&view->site, &view->config, err);
     if (!status)
         status = qs_store_open(QS_SCOPE_SYSTEM,
-                               &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = cli->root},
+                               &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = cli->line.root},
                                &store, err);
     if (!status)
         status = fleet_required(&store->dir, &view->demanded, err);
@@ -186,6 +187,63 @@ enum qs_status cmd_state(struct cli *cli, int count, char **operands, struct qs_
     return QS_OK;
 }
 
+/* ---- doctor ---- */
+
+#define REPORT_OLD_S (3u * 24u * 3600u)
+
+static void judge_state(const struct view *view, struct findings *findings)
+{
+    const struct report *report = &view->report;
+    if (!view->reported)
+        finding_add(findings, "fleet.state", FINDING_WARN, "run qfleet apply as root", "apply has not run yet");
+    else if (report->state == MACHINE_EXPIRED)
+        finding_add(findings, "fleet.state", FINDING_FAIL, "see why no newer bundle comes: the carrier, the clock",
+                    "%s", report->reason);
+    else if (report->state == MACHINE_REFUSED || report->state == MACHINE_HELD)
+        finding_add(findings, "fleet.state", FINDING_WARN, NULL, "%s: %s", machine_state_name(report->state),
+                    report->reason);
+    else if (report->state == MACHINE_BROKEN_GLASS)
+        finding_add(findings, "fleet.state", FINDING_WARN, "end it with qfleet break-glass --end", "broken-glass %s",
+                    report->reason);
+    else
+        finding_add(findings, "fleet.state", FINDING_OK, NULL, "%s, bundle %llu-%llu",
+                    machine_state_name(report->state), (unsigned long long)view->mark.order.keys,
+                    (unsigned long long)view->mark.order.serial);
+    if (view->reported && clock_now() >= report->time + REPORT_OLD_S)
+        finding_add(findings, "fleet.report", FINDING_WARN, "see whether qfleet-apply.timer runs",
+                    "the last report is older than three days");
+    if (view->reported && report->clock_behind)
+        finding_add(findings, "fleet.clock", FINDING_WARN, "set the clock", "the clock is behind the bundle's");
+}
+
+enum qs_status cmd_doctor(struct cli *cli, int count, char **operands, struct qs_error *err)
+{
+    AUTO(view_release) struct view view = {.report = {.battery = "none"}};
+    AUTO(findings_release) struct findings findings = {0};
+    struct qs_error why = {0};
+    (void)count;
+    (void)operands;
+    if (look(cli, &view, &why)) {
+        finding_add(&findings, "fleet.state", FINDING_FAIL, why.advice[0] ? why.advice : NULL, "%s", why.message);
+    } else {
+        judge_state(&view, &findings);
+        if (view.stale)
+            finding_add(&findings, "fleet.serial", FINDING_FAIL, "run qfleet apply as root",
+                        "the store is older than require-serial demands: no session starts");
+        if (view.drift)
+            finding_add(&findings, "fleet.drift", FINDING_WARN, "qfleet apply puts it back if onDrift is restore",
+                        "settings or locks differ from what was committed");
+    }
+    if (findings.failed)
+        return error_memory(err);
+    if (cli->line.json)
+        out_json(cli, findings_json(&findings));
+    else
+        findings_text(&findings, &cli->out);
+    cli->exit_status = findings_worst(&findings) == FINDING_FAIL ? 1 : 0;
+    return QS_OK;
+}
+
 /* ---- exceptions ---- */
 
 static enum qs_status need_message(const struct cli *cli, struct qs_error *err)
@@ -201,8 +259,8 @@ enum qs_status cmd_break_glass(struct cli *cli, int count, char **operands, stru
         return error_set(err, QS_USAGE, "give --hours N, or --end");
     enum qs_status status = cli->end ? QS_OK : need_message(cli, err);
     if (!status)
-        status =
-            fleet_break_glass(cli->root, (unsigned)cli->hours, cli->end ? "" : cli->message, (unsigned)cli->wait, err);
+        status = fleet_break_glass(cli->line.root, (unsigned)cli->hours, cli->end ? "" : cli->message,
+                                   (unsigned)cli->wait, err);
     if (!status && cli->end)
         buf_add_str(&cli->out, "the fleet's bundle holds again with the next qfleet apply\n");
     else if (!status)
@@ -216,7 +274,7 @@ enum qs_status cmd_leave(struct cli *cli, int count, char **operands, struct qs_
     (void)operands;
     enum qs_status status = need_message(cli, err);
     if (!status)
-        status = fleet_leave(cli->root, cli->message, (unsigned)cli->wait, err);
+        status = fleet_leave(cli->line.root, cli->message, (unsigned)cli->wait, err);
     if (!status)
         buf_add_str(&cli->out, "left; the settings stay, as this machine's own\n");
     return status;

@@ -126,7 +126,7 @@ static enum qs_status read_keys(const struct cli *cli, struct key_document *ret_
 {
     AUTO(buf_release) struct buf text = {0};
     struct site site;
-    enum qs_status status = site_init(&site, cli->root, err);
+    enum qs_status status = site_init(&site, cli->line.root, err);
     if (!status)
         status = cli->keys ? file_read(cli->keys, FLEET_KEYS_MAX_BYTES, &text, err)
                            : site_read(&site, SITE_ETC, "fleet/keys.json", FLEET_KEYS_MAX_BYTES, &text, err);

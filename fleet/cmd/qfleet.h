@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Room fleet/cmd/: What did the person ask qfleet for?
- *
- * One invocation of qfleet: what its options store, and its commands.
- */
+/* One invocation of qfleet: what its options store, and its commands. */
 #ifndef FLEET_QFLEET_H
 #define FLEET_QFLEET_H
 
@@ -16,15 +12,14 @@
 
 struct cli {
     struct command_line line;
-    const char *root, *work, *message, *keys, *rings, *locks, *rollout, *battery, *label, *group;
+    const char *work, *message, *keys, *rings, *locks, *rollout, *battery, *label, *group;
     uint64_t wait, hours, open, days, to, need;
     bool adopt, once, end, force;
-    char *root_text; /* owned: root made absolute */
     struct buf out;
     int exit_status; /* of a command that did its work */
 };
 
-command_function cmd_enrol, cmd_fetch, cmd_apply, cmd_state, cmd_break_glass, cmd_leave;
+command_function cmd_enrol, cmd_fetch, cmd_apply, cmd_state, cmd_doctor, cmd_break_glass, cmd_leave;
 command_function cmd_build, cmd_promote, cmd_pause, cmd_rollback, cmd_verify, cmd_push, cmd_status, cmd_admit;
 
 extern const struct program qfleet_program;

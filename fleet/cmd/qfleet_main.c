@@ -23,7 +23,6 @@ int main(int argc, char **argv)
     if (status)
         voice_error(&cli.line, &err);
     buf_release(&cli.out);
-    free(cli.root_text);
     curl_global_cleanup();
     return status ? -status : cli.exit_status;
 }

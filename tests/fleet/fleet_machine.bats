@@ -437,3 +437,21 @@ P='{"tools":{"executionSandbox":{"filesystem":"workspace-write","network":"close
     on m apply
     is 0
 }
+
+@test "doctor: current is ok, expired and stale fail; qsettings doctor shows it" {
+    machine m
+    release '{"x":1}'
+    update m
+    on m doctor --json
+    is 0
+    same "$(jq -r '.checks[] | select(.name == "fleet.state") | .result' <<<"$output")" ok
+    run "$QS" doctor --root "$SCRATCH/m"
+    [[ $output == *"fleet.state"*"current, bundle 1-1"* ]]
+    mkdir "$SCRATCH/none"
+    run "$QS" doctor --root "$SCRATCH/none"
+    [[ $output != *fleet.state* ]]
+    echo "north 1 2" >"$SCRATCH/m/require-serial"
+    on m doctor
+    is 1
+    [[ $output == *"older than require-serial"* ]]
+}
