@@ -163,10 +163,10 @@ $(OUT)/bin/qfleet: $(OBJ)/fleet/cmd/qfleet_main.o $(FLEET_LIB) $(TERMINAL) $(INT
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_fleet)
-$(OUT)/bin/qstress: $(OBJ)/stress/cmd/qstress_main.o $(STRESS_LIB) $(TERMINAL) $(INTERNAL)
+$(OUT)/bin/qstress: $(OBJ)/stress/cmd/qstress_main.o $(STRESS_LIB) $(FLEET_LIB) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_stress)
+	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS) $(LIBS_stress) $(LIBS_fleet)
 
 $(SHARED): $(LIB_OBJ) libqsettings.map
 	@mkdir -p $(@D)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct carrier_row *const rows[] = {&carrier_file, &carrier_https};
+static const struct carrier_row *const rows[] = {&carrier_file, &carrier_https, &carrier_etcd};
 
 enum qs_status carrier_open(json_t *config, const char *fleet, struct carrier **ret_carrier, struct qs_error *err)
 {

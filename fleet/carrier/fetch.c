@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 
@@ -250,9 +251,9 @@ static uint64_t random_below(uint64_t bound)
 }
 
 /* Until something may be new: the carrier says so, apply has written a report, or the time has come. False: ended. */
-static bool wait_for_news(struct fetch *fetch, int wake_fd, int signal_fd, uint64_t ms)
+static bool wait_for_news(struct fetch *fetch, int wake_fd, int signal_fd, int any_fd, uint64_t ms)
 {
-    struct pollfd ready[2] = {{wake_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
+    struct pollfd ended = {signal_fd, POLLIN, 0}, ready = {any_fd, POLLIN, 0};
     char events[4096];
     uint64_t until = qs_os->monotonic_ms() + ms;
     if (fetch->unsent && fetch->sent_ms + REPORT_PAUSE_S * 1000 < until)
@@ -260,13 +261,13 @@ static bool wait_for_news(struct fetch *fetch, int wake_fd, int signal_fd, uint6
     uint64_t now = qs_os->monotonic_ms();
     uint64_t left = now < until ? until - now : 0;
     struct carrier *first = fetch->carriers[0];
-    if (fetch->carrier_count == 1 && first->row->wait && !fetch->trouble.status && poll(ready, 2, 0) == 0)
-        first->row->wait(first, wake_fd, left);
+    if (fetch->carrier_count == 1 && first->row->wait && !fetch->trouble.status && poll(&ready, 1, 0) == 0)
+        first->row->wait(first, any_fd, left);
     else
-        (void)poll(ready, 2, (int)left);
+        (void)poll(&ready, 1, (int)left);
     while (wake_fd >= 0 && read(wake_fd, events, sizeof events) > 0)
         ;
-    return !(poll(&ready[1], 1, 0) > 0);
+    return !(poll(&ended, 1, 0) > 0);
 }
 
 static int wake_on_reports(const struct fetch *fetch)
@@ -287,11 +288,23 @@ static int signals_of_ending(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* Readable when either is. */
+static int either(int one, int other)
+{
+    int fd = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+    (void)epoll_ctl(fd, EPOLL_CTL_ADD, one, &event);
+    (void)epoll_ctl(fd, EPOLL_CTL_ADD, other, &event);
+    return fd;
+}
+
 static void go_on(struct fetch *fetch)
 {
     AUTO_FD int wake_fd = wake_on_reports(fetch);
     AUTO_FD int signal_fd = signals_of_ending();
-    uint64_t backoff = FIRST_BACKOFF_S, ms = 0;
+    AUTO_FD int any_fd = either(wake_fd, signal_fd);
+    const uint64_t first = fetch->config.interval < FIRST_BACKOFF_S ? fetch->config.interval : FIRST_BACKOFF_S;
+    uint64_t backoff = first, ms = 0;
     do {
         struct qs_error err = {0};
         enum qs_status sent = send_report(fetch, &err);
@@ -301,9 +314,9 @@ static void go_on(struct fetch *fetch)
             (void)fprintf(stderr, "qfleet: fetch: %s\n", err.message);
         fetch->trouble = fine ? (struct qs_error){0} : err;
         uint64_t seconds = fine ? fetch->config.interval : backoff;
-        backoff = fine ? FIRST_BACKOFF_S : 2 * backoff < BACKOFF_MAX_S ? 2 * backoff : BACKOFF_MAX_S;
+        backoff = fine ? first : 2 * backoff < BACKOFF_MAX_S ? 2 * backoff : BACKOFF_MAX_S;
         ms = seconds * 900 + random_below(seconds * 200 + 1); /* 20 % jitter */
-    } while (wait_for_news(fetch, wake_fd, signal_fd, ms));
+    } while (wait_for_news(fetch, wake_fd, signal_fd, any_fd, ms));
 }
 
 enum qs_status fleet_fetch(const struct fetch_options *options, struct qs_error *err)

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define CONNECT_SECONDS 10L
-#define REQUEST_SECONDS 60L
+#define REQUEST_SECONDS 120L
+#define SILENT_SECONDS  10L /* no answer at all: a stopped server keeps the connection open */
 #define REDIRECTS_MAX   3
 
 void http_release(struct http *http)
@@ -53,17 +54,29 @@ static size_t take_body(char *data, size_t size, size_t count, void *context)
     return request->out->failed ? 0 : size * count;
 }
 
+/* The value of a header of this name, ended by a zero byte; NULL: it is another. */
+static const char *header_is(const char *data, size_t len, const char *name, char text[128])
+{
+    size_t skip = strlen(name);
+    if (len < skip || strncasecmp(data, name, skip) != 0 || len - skip >= 128)
+        return NULL;
+    memcpy(text, data + skip, len - skip);
+    text[len - skip] = '\0';
+    text[strcspn(text, "\r\n")] = '\0';
+    return text;
+}
+
 static size_t take_header(char *data, size_t size, size_t count, void *context)
 {
     struct http_request *request = context;
-    size_t len = size * count, end = len;
-    if (request->etag && len > 6 && !strncasecmp(data, "etag: ", 6)) {
-        while (end > 6 && (data[end - 1] == '\r' || data[end - 1] == '\n'))
-            end--;
-        bool fits = end - 6 < 128 && !memchr(data, '\0', end);
-        memcpy(request->etag, data + 6, fits ? end - 6 : 0);
-        request->etag[fits ? end - 6 : 0] = '\0';
-    }
+    size_t len = size * count;
+    char text[128];
+    if (request->etag && header_is(data, len, "etag: ", text))
+        memcpy(request->etag, text, sizeof text);
+    else if (header_is(data, len, "date: ", text))
+        request->date = curl_getdate(text, NULL);
+    else if (header_is(data, len, "last-modified: ", text))
+        request->modified = curl_getdate(text, NULL);
     return len;
 }
 
@@ -112,6 +125,8 @@ enum qs_status http_prepare(struct http *http, struct http_request *request, str
     (void)curl_easy_setopt(curl, CURLOPT_URL, request->url);
     (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT, REQUEST_SECONDS);
+    (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, SILENT_SECONDS);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, request);
     (void)curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
@@ -126,6 +141,12 @@ enum qs_status http_prepare(struct http *http, struct http_request *request, str
     }
     *ret_headers = headers;
     return QS_OK;
+}
+
+void http_without_limits(struct http *http)
+{
+    (void)curl_easy_setopt(http->curl, CURLOPT_TIMEOUT, 0L);
+    (void)curl_easy_setopt(http->curl, CURLOPT_LOW_SPEED_TIME, 0L);
 }
 
 static bool same_part(CURLU *a, CURLU *b, CURLUPart part)

@@ -21,9 +21,10 @@ struct http_request {
     const char *url, *method; /* NULL: GET */
     const char *headers[2];   /* "Name: value", or NULL */
     struct qs_bytes body;
-    size_t max;      /* bytes of an answer */
-    struct buf *out; /* the answer's body */
-    char *etag;      /* 128 bytes, or NULL; "" if the answer has none */
+    size_t max;            /* bytes of an answer */
+    struct buf *out;       /* the answer's body */
+    char *etag;            /* 128 bytes, or NULL; "" if the answer has none */
+    time_t date, modified; /* of the answer's headers; 0: none */
     long code;
 };
 
@@ -36,5 +37,8 @@ enum qs_status http_perform(struct http *http, struct http_request *request, str
 /* The same in two parts, for a request that runs in a multi handle. */
 enum qs_status http_prepare(struct http *http, struct http_request *request, struct curl_slist **ret_headers,
                             struct qs_error *err) QS_MUST_USE;
+
+/* Takes the time limits of a prepared request away, for one that stays open. */
+void http_without_limits(struct http *http);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ETAG_SETTLES_S 2
+
 struct https_carrier {
     struct carrier carrier;
     struct http http;
@@ -99,6 +101,10 @@ static enum qs_status https_head(struct carrier *carrier, struct buf *out, struc
         buf_add(out, https->head.data, https->head.len);
         return QS_OK;
     }
+    /* Servers make the tag of a file from its time in seconds and its size: one that was written just now may change
+     * once more and keep it. */
+    if (request.modified > 0 && request.date - request.modified < ETAG_SETTLES_S)
+        https->etag[0] = '\0';
     buf_clear(&https->head);
     buf_add(&https->head, out->data, out->len);
     return out->failed || https->head.failed ? error_memory(err) : QS_OK;

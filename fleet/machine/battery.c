@@ -92,6 +92,16 @@ static void remove_tree(const char *path)
 
 /* ---- the program ---- */
 
+const char *site_battery_user = "qfleet-battery";
+
+/* Root runs it as somebody else, or not at all. */
+static bool may_run(const struct passwd **ret_user)
+{
+    bool is_root = qs_os->geteuid() == 0;
+    *ret_user = is_root && site_battery_user ? getpwnam(site_battery_user) : NULL;
+    return !is_root || *ret_user;
+}
+
 /* In the child: another user, nothing of ours but its standard output. */
 static void become_battery(const struct passwd *user, const char *root, int out_fd)
 {
@@ -158,10 +168,9 @@ static json_t *failures_of(const struct buf *text)
 static json_t *run_verify(const char *root)
 {
     AUTO(buf_release) struct buf text = {.max_bytes = 2 * BATTERY_MAX_BYTES};
-    bool is_root = qs_os->geteuid() == 0;
-    const struct passwd *user = is_root ? getpwnam(SITE_BATTERY_USER) : NULL;
+    const struct passwd *user = NULL;
     int ends[2], code = 0;
-    if ((is_root && !user) || pipe2(ends, O_CLOEXEC))
+    if (!may_run(&user) || pipe2(ends, O_CLOEXEC))
         return NULL;
     pid_t child = fork();
     if (child == 0)
@@ -184,7 +193,10 @@ static enum qs_status try_document(const struct machine *machine, const json_t *
     char root[QS_PATH_MAX_BYTES + 24];
     AUTO_FREE char *text = NULL;
     size_t len = 0;
+    const struct passwd *user;
     *ret_failed = NULL;
+    if (!may_run(&user))
+        return QS_OK;
     enum qs_status status = site_make(&machine->site, SITE_RUN, 0755, NULL, err);
     (void)snprintf(root, sizeof root, "%s/battery-XXXXXX", machine->site.dirs[SITE_RUN]);
     if (!status && (!mkdtemp(root) || chmod(root, 0755)))

@@ -112,9 +112,9 @@ static enum qs_status sign_and_write(struct machine *machine, struct report *rep
     add_prometheus(machine, report, &figures);
     status = site_write(&machine->site, SITE_OUT, "report.json.minisig", 0644, buf_bytes(&signature), err);
     if (!status)
-        status = site_write(&machine->site, SITE_OUT, "report.json", 0644, buf_bytes(&text), err);
-    if (!status)
         status = site_write(&machine->site, SITE_OUT, "qfleet.prom", 0644, buf_bytes(&figures), err);
+    if (!status) /* the last: without it all are written again */
+        status = site_write(&machine->site, SITE_OUT, "report.json", 0644, buf_bytes(&text), err);
     return status;
 }
 

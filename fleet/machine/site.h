@@ -16,8 +16,8 @@
 #include "base/buf.h"
 #include "fleet/rules/decide.h"
 
-#define SITE_USER         "qfleet"
-#define SITE_BATTERY_USER "qfleet-battery"
+#define SITE_USER "qfleet"
+extern const char *site_battery_user; /* "qfleet-battery"; NULL: root runs no battery (for qstress) */
 
 enum site_dir { SITE_ETC, SITE_STATE, SITE_SPOOL, SITE_OUT, SITE_RUN, SITE_DIRS };
 

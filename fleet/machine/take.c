@@ -63,32 +63,41 @@ enum qs_status next_keys_verify(const struct key_document *present, struct qs_by
     return status;
 }
 
-/* As far as the documents go; the first that is refused ends it. What fetch need not bring again stands in `have`. */
-static enum qs_status walk_keys(struct machine *machine, enum qs_status *ret_refusal, struct qs_error *err)
+/* What fetch need not bring again. */
+static enum qs_status write_have(const struct machine *machine, struct qs_error *err)
+{
+    AUTO(buf_release) struct buf there = {0};
+    char line[32];
+    (void)snprintf(line, sizeof line, "%llu\n", (unsigned long long)machine->keys.version);
+    if (!site_read(&machine->site, SITE_OUT, "have", sizeof line, &there, NULL) && there.len == strlen(line) &&
+        !memcmp(there.data, line, there.len))
+        return QS_OK;
+    return site_write(&machine->site, SITE_OUT, "have", 0644, (struct qs_bytes){line, strlen(line)}, err);
+}
+
+/* As far as the documents go; the first that is refused ends it. */
+static enum qs_status walk_keys(struct machine *machine, enum qs_status *ret_refusal, struct qs_error *why,
+                                struct qs_error *err)
 {
     for (;;) {
         AUTO(pair_release) struct pair pair = {0};
-        char name[DOCUMENT_NAME_BYTES], line[32];
+        char name[DOCUMENT_NAME_BYTES];
         struct key_document next;
         document_name_format(&(struct document_name){DOCUMENT_KEYS, {machine->keys.version + 1, 0}}, name);
-        enum qs_status status = read_pair(machine, SITE_SPOOL, name, FLEET_KEYS_MAX_BYTES, &pair, err);
+        enum qs_status status = read_pair(machine, SITE_SPOOL, name, FLEET_KEYS_MAX_BYTES, &pair, why);
         if (status == QS_NOT_FOUND)
-            return QS_OK;
+            return write_have(machine, err);
         if (!status)
-            status = next_keys_verify(&machine->keys, buf_bytes(&pair.text), buf_bytes(&pair.signature), &next, err);
+            status = next_keys_verify(&machine->keys, buf_bytes(&pair.text), buf_bytes(&pair.signature), &next, why);
         if (status) {
-            error_add_file(err, name);
+            error_add_file(why, name);
             *ret_refusal = status;
-            return QS_OK;
+            return write_have(machine, err);
         }
         status = keep_pair(machine, "keys.json", &pair, err);
         if (status)
             return status;
         machine->keys = next;
-        (void)snprintf(line, sizeof line, "%llu\n", (unsigned long long)next.version);
-        status = site_write(&machine->site, SITE_OUT, "have", 0644, (struct qs_bytes){line, strlen(line)}, err);
-        if (status)
-            return status;
     }
 }
 
@@ -233,7 +242,7 @@ enum qs_status machine_take(struct machine *machine, struct qs_error *err)
     struct document_name name = {0};
     char text[DOCUMENT_NAME_BYTES];
     enum qs_status refusal = QS_OK;
-    enum qs_status status = walk_keys(machine, &machine->refusal, &machine->why);
+    enum qs_status status = walk_keys(machine, &machine->refusal, &machine->why, err);
     if (!status && !read_pair(machine, SITE_STATE, "bundle.json", FLEET_BUNDLE_MAX_BYTES, &kept, NULL))
         status = take_kept(machine, &kept, err);
     if (status || !highest_in_spool(machine, &name) || machine->refusal)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Room sandbox/cmd/: What did the person ask qsandbox for?
- *
- * qsandbox: one invocation, and its commands. A command returns a status and fills err; main reports it.
- */
+/* qsandbox: one invocation, and its commands. A command returns a status and fills err; main reports it. */
 #ifndef SANDBOX_QSANDBOX_H
 #define SANDBOX_QSANDBOX_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every option and every command of qstress, once. */
+#include "stress/fleet/fleet_command.h"
 #include "stress/harness/stress.h"
 #include "stress/kill/kill.h"
 #include "stress/powercut/powercut.h"
@@ -102,6 +103,10 @@ static const struct option_row options[] = {
     {.name = "meta-torn",
      SLOT(meta_torn),
      .help = "test the store file alone, with its meta writes torn at every byte"},
+    /* fleet */
+    {.name = "hosts", SLOT(hosts), .value = "N", .min = 1, .max = 20000, .help = "number of machines"},
+    {.name = "carrier", SLOT(carrier), .value = "file|https|etcd", .help = "what carries the documents"},
+    {.name = "control", SLOT(control), .value = FLEET_CONTROLS, .help = "a fault that must be caught"},
     {.name = "keep", SLOT(keep), .value = "FILE", .help = "write the image of the first bad state to FILE"},
     {0},
 };
@@ -120,6 +125,7 @@ COMMAND(race)
 COMMAND(sessions)
 COMMAND(kill)
 COMMAND(powercut)
+COMMAND(fleet)
 
 static const struct command commands[] = {
     {.name = "race",
@@ -151,6 +157,12 @@ static const struct command commands[] = {
      .summary = "the power is cut at every write, on ext4, XFS and btrfs",
      .more = "Cuts the power at every point of a workload on a real file system, and judges what is left. Needs root, "
              "/dev/fuse, loop devices and the file system's mkfs."},
+    {.name = "fleet",
+     .run = run_fleet,
+     .options = "hosts=8 seconds=10 carrier=file control=none seed=1 json",
+     .summary = "machines, an operator who signs, and an adversary who has the carrier",
+     .more = "Each machine reads its policy all the while: always there, one that it may have, and never going back. "
+             "--carrier https needs nginx and openssl, etcd needs etcd and openssl."},
     {0},
 };
 

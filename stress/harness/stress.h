@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room stress/harness/: What do all commands of qstress share: workers, measures, reports, options?
- *
  * What all commands of qstress share: options, the seeded generator, the clock, children, scratch directories, exit
  * statuses.
  *
@@ -37,6 +35,8 @@ struct cli {
     const char *fs, *workload, *keep;                          /* powercut */
     uint64_t writers, readers, starts, starters, seed, values; /* race and sessions */
     uint64_t every, commits, max_states, drop_flush;           /* kill and powercut */
+    const char *carrier, *control;                             /* fleet */
+    uint64_t hosts;
     double seconds;
     bool alone, meta_torn, expect_violation;
     int exit_status;
