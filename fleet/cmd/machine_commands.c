@@ -49,14 +49,10 @@ enum qs_status cmd_apply(struct cli *cli, int count, char **operands, struct qs_
     (void)count;
     (void)operands;
     enum qs_status status = fleet_apply(cli->line.root, (unsigned)cli->wait, &outcome, err);
-    if (status)
+    if (status && status != QS_FOLLOW_UP)
         return status;
-    if (outcome.follow_up) {
-        voice_error(&cli->line, err);
-        cli->exit_status = FLEET_EXIT_FOLLOW_UP;
-    } else if (outcome.state == MACHINE_HELD) {
+    if (outcome.state == MACHINE_HELD)
         cli->exit_status = 1;
-    }
     if (cli->line.json)
         out_json(cli, json_pack("{s:s, s:s, s:o, s:b, s:b}", "state", machine_state_name(outcome.state), "reason",
                                 outcome.reason, "applied", order_json(outcome.applied), "changed", outcome.changed,
@@ -65,7 +61,7 @@ enum qs_status cmd_apply(struct cli *cli, int count, char **operands, struct qs_
         buf_printf(&cli->out, "%s: bundle %llu-%llu%s%s%s\n", machine_state_name(outcome.state),
                    (unsigned long long)outcome.applied.keys, (unsigned long long)outcome.applied.serial,
                    outcome.changed ? ", committed" : "", outcome.reason[0] ? ": " : "", outcome.reason);
-    return QS_OK;
+    return status;
 }
 
 /* ---- state ---- */
@@ -118,9 +114,10 @@ static enum qs_status look(const struct cli *cli, struct view *view, struct qs_e
     if (!status)
         status = config_read(&view->site, &view->config, err);
     if (!status)
-        status = qs_store_open(QS_SCOPE_SYSTEM,
-                               &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = cli->line.root},
-                               &store, err);
+        status =
+            qs_store_open(QS_SCOPE_SYSTEM,
+                          &(struct qs_store_options){.size = sizeof(struct qs_store_options), .root = cli->line.root},
+                          &store, err);
     if (!status)
         status = fleet_required(&store->dir, &view->demanded, err);
     if (!status)

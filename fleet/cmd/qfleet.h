@@ -8,8 +8,6 @@
 #include "fleet/operator/work.h"
 #include "terminal/voice.h"
 
-#define FLEET_EXIT_FOLLOW_UP 11 /* committed, but publishing or reporting failed */
-
 struct cli {
     struct command_line line;
     const char *work, *message, *keys, *rings, *locks, *rollout, *battery, *label, *group;

@@ -18,7 +18,8 @@ int main(int argc, char **argv)
     enum qs_status status = command_line_parse(&cli.line, &cli, argc, argv, &err);
     if (!status)
         status = command_line_run(&cli.line, &cli, &err);
-    if (!status && (cli.out.failed || os_write_full(STDOUT_FILENO, cli.out.data, cli.out.len)))
+    if ((!status || status == QS_FOLLOW_UP) &&
+        (cli.out.failed || os_write_full(STDOUT_FILENO, cli.out.data, cli.out.len)))
         status = error_set(&err, QS_IO, "the output cannot be written");
     if (status)
         voice_error(&cli.line, &err);

@@ -123,12 +123,11 @@ enum qs_status fleet_apply(const char *root, unsigned wait_ms, struct apply_outc
             machine.why = *err;
     }
     judge(&run);
-    if (follow_up(&run, &later)) {
-        ret_outcome->follow_up = ret_outcome->changed && !status;
-        if (!status && err)
+    if (follow_up(&run, &later) && !status) {
+        status = ret_outcome->changed ? QS_FOLLOW_UP : later.status;
+        later.status = status;
+        if (err)
             *err = later;
-        if (!status && !ret_outcome->changed)
-            status = later.status;
     }
     if (!status && machine.refusal) {
         status = machine.refusal;

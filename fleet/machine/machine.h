@@ -97,11 +97,11 @@ enum qs_status machine_key_read(const struct machine *machine, struct public_key
 struct apply_outcome {
     enum machine_state state;
     char reason[256];
-    bool changed;   /* a generation was committed */
-    bool follow_up; /* committed, but publishing or reporting failed */
+    bool changed; /* a generation was committed */
     struct fleet_order applied;
 };
-/* *ret_outcome says what holds also if the candidate was refused, which is the status then. */
+/* *ret_outcome says what holds also if the candidate was refused, which is the status then. Errors: QS_FOLLOW_UP
+ * (committed, but publishing or reporting failed) too. */
 enum qs_status fleet_apply(const char *root, unsigned wait_ms, struct apply_outcome *ret_outcome,
                            struct qs_error *err) QS_MUST_USE;
 enum qs_status fleet_enrol(const char *root, const char *config_file, const char *keys_file, bool adopt,

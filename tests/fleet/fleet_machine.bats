@@ -455,3 +455,21 @@ P='{"tools":{"executionSandbox":{"filesystem":"workspace-write","network":"close
     is 1
     [[ $output == *"older than require-serial"* ]]
 }
+
+@test "committed, but a registered file cannot be published: 11, and the next run publishes it" {
+    machine m
+    release '{"x":1}'
+    update m
+    mkdir "$SCRATCH/out"
+    "$QS" --root "$SCRATCH/m" --system publish "$SCRATCH/out/file.json" --on-commit >/dev/null
+    rm "$SCRATCH/out/file.json"
+    echo edited >"$SCRATCH/out/file.json"
+    release '{"x":2}'
+    update m
+    is 11
+    same "$(value m x)" 2
+    rm "$SCRATCH/out/file.json"
+    on m apply
+    is 0
+    same "$(cat "$SCRATCH/out/file.json" | jq -c .)" '{"x":2}' # without the key fleet
+}

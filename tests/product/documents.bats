@@ -40,7 +40,7 @@ try() {
         echo "${3:-}"
     } >"$dir/script"
     [ "$(shell_of "$1" | grep -c .)" -gt 0 ] || { echo "$1 has no examples"; return 1; }
-    unshare -m bash tests/support/fresh_machine.sh "$dir" "$dir/script" 3>&-
+    unshare "${NAMESPACES:--m}" bash tests/support/fresh_machine.sh "$dir" "$dir/script" 3>&-
 }
 
 # What the examples call "agent" and "save": a program with a version, and a writer that is as it should be.
@@ -82,6 +82,11 @@ done
 @test "the examples of qfleet(1) and qfleet(5)" {
     try docs/man/qfleet.1 '' 'cd ..; [ "$(qsettings get tools.approvalMode)" = plan ]; [ "$(jq ".machines | length" work/machines.json)" = 1 ]'
     try docs/man/qfleet.5
+}
+
+@test "the commands of docs/fleet.md" {
+    NAMESPACES=-mn # a loopback of its own, for the ports
+    try docs/fleet.md 'ip link set lo up' '! pgrep -F fleet/nginx.pid 2>/dev/null'
 }
 
 @test "the commands of docs/ci.md" {
