@@ -145,8 +145,7 @@ enum qs_status cli_publish_registered(struct cli *cli, struct qs_store *store, c
                                       struct qs_error *err) QS_MUST_USE;
 /* From here on generation is stored, and a failure is one of what follows. */
 void cli_note_stored(struct cli *cli, const struct qs_store *store, uint64_t generation);
-/* The last line of a command that failed: what is stored comes first; commands in the advice get the --root and the
- * scope of this one. Returns the status of the program. */
+/* The last line of a command that failed; what is stored comes first. Returns the status of the program. */
 enum qs_status cli_report_failure(struct cli *cli, enum qs_status status, struct qs_error *err);
 
 /* ---- output (cli/output.c) ---- */

@@ -15,7 +15,7 @@ static enum qs_status refuse_covered_secret(const struct qs_change *change, stru
         memcmp(change->new_value.data, covered, sizeof covered - 1) != 0 ||
         !secret_key(change->key.data, change->key.len))
         return QS_OK;
-    error_set(err, QS_INVALID, "%s stands for a secret value that was not shown; it is no value", SECRET_TEXT);
+    error_set(err, QS_INVALID, "%s is the placeholder of a secret that was not shown, not a value", SECRET_TEXT);
     error_add_path(err, change_path(change, path, sizeof path));
     error_add_advice(err, "leave the key out, or export with --reveal");
     return QS_INVALID;
@@ -94,36 +94,6 @@ enum qs_status cli_publish_registered(struct cli *cli, struct qs_store *store, c
 
 /* ---- failures ---- */
 
-/* "--root R --system ", as far as they were given. */
-static void add_place(const struct cli *cli, struct buf *out)
-{
-    if (cli->line.root)
-        buf_printf(out, "--root %s ", cli->line.root);
-    if (cli->scope_given)
-        buf_printf(out, "--%s ", qs_scope_name(cli->scope));
-}
-
-/* A command in an advice is to be pasted as it is: after the program's name come this command's --root and scope. */
-static void complete_advice(const struct cli *cli, struct qs_error *err)
-{
-    static const char name[] = "qsettings ";
-    AUTO(buf_release) struct buf text = {0};
-    const char *usual = err->advice[0] || !cli->line.program->advice ? NULL : cli->line.program->advice(err);
-    const char *at = usual ? usual : err->advice;
-    for (const char *found; (found = strstr(at, name)) != NULL; at = found + sizeof name - 1) {
-        size_t before = (size_t)(found - (usual ? usual : err->advice));
-        bool quoted = (before > 0 && strchr("'`", found[-1])) || (before > 1 && found[-1] == ' ' && found[-2] == ':');
-        buf_add(&text, at, (size_t)(found - at) + sizeof name - 1);
-        if (quoted && strncmp(found + sizeof name - 1, "--", 2) != 0)
-            add_place(cli, &text);
-        else if (quoted && cli->line.root)
-            buf_printf(&text, "--root %s ", cli->line.root);
-    }
-    buf_add_str(&text, at);
-    if (!text.failed && text.len < sizeof err->advice)
-        memcpy(err->advice, text.data, text.len + 1);
-}
-
 /* What was asked for is done: the message begins with that, and the status is no other failure's. */
 static void make_follow_up(const struct cli_stored *stored, struct qs_error *err)
 {
@@ -141,11 +111,13 @@ static void make_follow_up(const struct cli_stored *stored, struct qs_error *err
 enum qs_status cli_report_failure(struct cli *cli, enum qs_status status, struct qs_error *err)
 {
     const struct cli_stored *stored = &cli->stored;
-    complete_advice(cli, err);
     if (!stored->scope) {
         voice_error(&cli->line, err);
         return status;
     }
+    const char *usual = cli->line.program->advice(err); /* by the status of what failed */
+    if (usual)
+        error_add_advice(err, "%s", usual);
     make_follow_up(stored, err);
     AUTO(value_release)
     json_t *members =

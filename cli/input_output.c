@@ -69,7 +69,7 @@ enum qs_status output_flush(struct cli *cli, struct qs_error *err)
     if (shown->len > 0 && os_write_full(STDOUT_FILENO, shown->data, shown->len) != 0) {
         error_sys(err, QS_IO, errno, "cannot write to standard output");
         if (!cli->stored.scope)
-            error_add_advice(err, "the command itself has done its work; only its report is missing");
+            error_add_advice(err, "the command has done its work; only its report is missing");
         err->status = QS_IO; /* a standard output that was opened for reading is no matter of permission */
         return QS_IO;
     }

@@ -44,9 +44,9 @@ enum qs_status cli_open_one(struct cli *cli, struct qs_store **ret_store, struct
     if (geteuid() != 0)
         return cli_open(cli, QS_SCOPE_USER, ret_store, err);
     if ((cli->line.command->flags & SCOPE_WRITE))
-        error_set(err, QS_UNTRUSTED, "root must say which store to write; without a scope it would be root's own");
+        error_set(err, QS_UNTRUSTED, "root must name the store to write, since it would be root's own without a scope");
     else
-        error_set(err, QS_USAGE, "root must say which store is meant");
+        error_set(err, QS_USAGE, "root must name the store");
     error_add_advice(err, "give --system, --defaults or --user");
     return (cli->line.command->flags & SCOPE_WRITE) ? QS_UNTRUSTED : QS_USAGE;
 }
@@ -65,7 +65,7 @@ enum qs_status cli_begin(struct cli *cli, struct qs_store **ret_store, struct qs
     if (!status)
         status = qs_txn_begin(store, cli->wait_ms, ret_txn, err);
     if (status == QS_ABSENT)
-        error_add_advice(err, "create it with `qsettings --%s init`", qs_scope_name(qs_store_scope(store)));
+        error_add_advice(err, "create it with 'qsettings --%s init'", qs_scope_name(qs_store_scope(store)));
     if (!status)
         *ret_store = STEAL(store);
     return status;
@@ -102,7 +102,8 @@ enum qs_status cli_view_open(struct cli *cli, struct cli_view *ret_view, struct 
 {
     bool one = cli->scope_given || cli->at;
     if (one && cli->workspace)
-        return error_set(err, QS_USAGE, "--workspace is a layer of the effective settings; it goes with no scope");
+        return error_set(err, QS_USAGE,
+                         "option '--workspace' adds a layer to the effective settings, and goes with no scope");
     if (cli->at)
         return view_at(cli, cli->at, &ret_view->snapshot, err);
     if (one)

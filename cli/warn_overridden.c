@@ -58,8 +58,9 @@ static void blame_scope(struct cli *cli, enum qs_scope mine, const struct qs_key
         bool lock = false;
         if (scope == mine || !concerns(cli, scope, key, &lock) || (scope < mine && !lock))
             continue;
-        voice_note(&cli->line, path, "the %s scope %s it, so this value has no effect; `qsettings explain` tells more",
-                   qs_scope_name(scope), lock ? "locks" : "overrides");
+        voice_note(&cli->line, path,
+                   "the %s scope %s it, so this value has no effect; 'qsettings explain %s' shows more",
+                   qs_scope_name(scope), lock ? "locks" : "overrides", path);
         return;
     }
 }
@@ -78,7 +79,7 @@ void warn_overridden(struct cli *cli, const struct qs_store *store, const char *
     if (!status)
         status = qs_settings_json(settings, path, &text, &len, &err);
     if (status && status != QS_NOT_FOUND) {
-        voice_note(&cli->line, path, "whether a stronger scope overrides it cannot be told: %s", err.message);
+        voice_note(&cli->line, path, "cannot find out whether a stronger scope overrides it: %s", err.message);
         return;
     }
     AUTO(value_release) json_t *effective = text ? json_canonical(text, len) : NULL;

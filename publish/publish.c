@@ -99,9 +99,9 @@ static enum qs_status refuse_edited(const char *file, struct qs_error *err)
     error_set(err, QS_CONFLICT,
               "the file was edited since it was last published, or never published; the file was left as it was");
     error_add_file(err, file);
-    error_add_advice(err,
-                     "`qsettings publish --check %s` shows what differs; --adopt takes it over, --force overwrites it",
-                     file);
+    error_add_advice(
+        err, "'qsettings publish --check %s' shows what differs; --adopt takes the edits over, --force overwrites them",
+        file);
     return QS_CONFLICT;
 }
 

@@ -290,7 +290,7 @@ static void explain_reason(struct explaining *explaining)
     explain_silenced(explaining, MERGE_OPERATOR, QS_REASON_OPERATOR);
     explain_silenced(explaining, MERGE_TIGHTEN, QS_REASON_TIGHTEN);
     if (is_policy(&explaining->key))
-        say(explaining->into, "the execution policy is what the scopes allow in common: see qsettings policy");
+        say(explaining->into, "the execution policy is what the scopes allow in common: see 'qsettings policy'");
 }
 
 static enum qs_status explain_all(struct explaining *explaining, struct qs_error *err)

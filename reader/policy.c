@@ -96,7 +96,7 @@ static enum qs_status judge_store(enum qs_scope scope, struct layer *layer, stru
     if (!status && scope == QS_SCOPE_DEFAULTS)
         status = read_locked(layer->snapshot, &layer->locked, err);
     if (status) {
-        error_add_advice(err, "set it right with qsettings --%s, or go back with qsettings --%s rollback",
+        error_add_advice(err, "correct it with 'qsettings --%s set', or go back with 'qsettings --%s rollback GEN'",
                          qs_scope_name(scope), qs_scope_name(scope));
         return status;
     }
@@ -117,9 +117,11 @@ static enum qs_status missing_store(struct qs_store *store, const struct fleet_m
         return demanded->fleet[0] ? fleet_check_stale(demanded, &(struct fleet_mark){0}, err) : QS_ABSENT;
     error_set(err, QS_ABSENT, "the %s store must exist and does not: %s", qs_scope_name(source->scope),
               absence.message);
-    error_add_advice(err, required ? "restore it from a backup, or make it with qsettings --system init; qsettings "
-                                     "require --off takes the demand back"
-                                   : "make it with qsettings init, or restore it from a backup");
+    error_add_advice(err,
+                     required ? "restore a backup, or create it with 'qsettings --%s init'; 'qsettings --%s require "
+                                "--off' removes the requirement"
+                              : "create it with 'qsettings --%s init', or restore a backup",
+                     qs_scope_name(source->scope), qs_scope_name(source->scope));
     return QS_ABSENT;
 }
 

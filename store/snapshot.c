@@ -143,7 +143,7 @@ static enum qs_status judge(struct patience *p, int fd, enum qs_status status, b
         if (err)
             *err = *fault;
         error_add_advice(err,
-                         "qsettings fsck says more; qsettings repair looks for the newest generation that verifies");
+                         "'qsettings fsck' shows more; 'qsettings repair' finds the newest recoverable generation");
         return status;
     }
     if (status != QS_DAMAGED && status != QS_BUSY) {

@@ -24,7 +24,6 @@ struct parse {
     struct command_line *line;
     struct cli *cli;
     const struct option_row *pending; /* the option whose value comes next */
-    const struct option_row *leading; /* the last option that only some commands take, before the command's name */
     bool only_operands;               /* after "--" */
 };
 enum qs_status parse_word(struct parse *parse, char *word, struct qs_error *err);

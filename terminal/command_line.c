@@ -137,6 +137,10 @@ static enum qs_status take_value(struct parse *parse, const struct option_row *r
         status = store_real(row, base + row->at, value, err);
         break;
     }
+    if (!status && option_listed(parse->line->program->leading, row->name)) {
+        parse->line->leading = row;
+        parse->line->leading_value = value;
+    }
     if (!status && option_is_of_line(row) && strcmp(row->name, "root") == 0)
         status = make_root_absolute(parse->line, err);
     return status || !row->take ? status : row->take(parse->cli, row, value, err);
@@ -190,8 +194,6 @@ const struct option_row *parse_long(const struct parse *parse, const char *word,
 static enum qs_status take_row(struct parse *parse, const struct option_row *row, const char *value,
                                struct qs_error *err)
 {
-    if (!parse->line->command && option_listed(parse->line->program->leading, row->name))
-        parse->leading = row;
     if (row->value && !value) {
         parse->pending = row;
         return QS_OK;
@@ -253,8 +255,8 @@ static enum qs_status take_command(struct parse *parse, const char *name, struct
         return command_unknown(line->program, name, err);
     line->command = command;
     parse->only_operands = false;
-    if (parse->leading && !option_listed(command->options, parse->leading->name))
-        return error_set(err, QS_USAGE, "takes no option '--%s'", parse->leading->name);
+    if (line->leading && !option_listed(command->options, line->leading->name))
+        return error_set(err, QS_USAGE, "takes no option '--%s'", line->leading->name);
     return take_defaults(parse, err);
 }
 

@@ -110,6 +110,8 @@ struct command_line {
     int count;
     char **operands; /* borrowed from argv, whose order changes */
     bool help, version;
+    const struct option_row *leading; /* the last option of the program's leading ones that was given, and its value */
+    const char *leading_value;
 
     /* Options that a program's table need not describe: it takes those that its lists name. */
     bool json;

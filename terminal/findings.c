@@ -41,13 +41,17 @@ void finding_add(struct findings *findings, const char *name, enum finding_resul
                  const char *format, ...)
 {
     AUTO_FREE char *detail = NULL;
+    AUTO(buf_release) struct buf text = {0};
     va_list args;
     va_start(args, format);
     if (vasprintf(&detail, format, args) < 0)
         detail = NULL;
     va_end(args);
-    append(findings, json_pack("{s:s, s:s, s:o, s:o}", "name", name, "result", result_names[result], "detail",
-                               words(detail ? detail : "(no memory)"), "advice", words(advice)));
+    if (advice && findings->line)
+        add_advice(findings->line, advice, &text);
+    append(findings,
+           json_pack("{s:s, s:s, s:o, s:o}", "name", name, "result", result_names[result], "detail",
+                     words(detail ? detail : "(no memory)"), "advice", words(text.data ? text.data : advice)));
 }
 
 void finding_add_error(struct findings *findings, const char *name, enum finding_result result,

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "terminal/voice.h"
 #include "text/value.h"
 
 #include <stdbool.h>
@@ -19,7 +20,8 @@ enum finding_result { FINDING_OK, FINDING_WARN, FINDING_FAIL };
 /* Zero-initialised is empty. */
 struct findings {
     json_t *list;
-    bool failed; /* no memory: the list lacks something */
+    const struct command_line *line; /* whose stores the commands in advices go to; NULL: as they stand */
+    bool failed;                     /* no memory: the list lacks something */
 };
 
 void findings_release(struct findings *findings); /* for AUTO(findings_release) */

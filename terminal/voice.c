@@ -84,14 +84,59 @@ static void add_where(const struct qs_error *err, struct buf *text)
     buf_add_char(text, ')');
 }
 
+void add_shell_word(struct buf *out, const char *text)
+{
+    for (const char *at = text; *at; at++) {
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./,:@%+=-", *at))
+            buf_add_char(out, '\\');
+        buf_add_char(out, *at);
+    }
+}
+
+/* What stands in "'qsettings COMMAND ...'" between the program's name and the rest: --root and the scope of this line,
+ * unless the rest has them, or the command takes none. */
+static void add_stores(const struct command_line *line, const char *rest, bool own, struct buf *text)
+{
+    char name[32];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(rest, " '"), rest);
+    const struct command *command = own ? command_find(line->program, name) : NULL;
+    if (line->root && strncmp(rest, "--root ", 7) != 0 && strcmp(name, "help") != 0) {
+        buf_add_str(text, "--root ");
+        add_shell_word(text, line->root);
+        buf_add_char(text, ' ');
+    }
+    if (line->leading && command && option_listed(command->options, line->leading->name))
+        buf_printf(text, "--%s%s%s ", line->leading->name, line->leading_value ? " " : "",
+                   line->leading_value ? line->leading_value : "");
+}
+
+void add_advice(const struct command_line *line, const char *advice, struct buf *text)
+{
+    static const char *const programs[] = {"'qsettings ", "'qsandbox "}; /* they take --root before the command */
+    for (const char *quote; (quote = strchr(advice, '\'')); advice = quote) {
+        size_t len = 1;
+        buf_add(text, advice, (size_t)(quote - advice));
+        for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
+            if (strncmp(quote, programs[i], strlen(programs[i])) == 0)
+                len = strlen(programs[i]);
+        buf_add(text, quote, len);
+        if (len > 1)
+            add_stores(line, quote + len, strncmp(quote + 1, line->program->name, len - 2) == 0, text);
+        quote += len;
+    }
+    buf_add_str(text, advice);
+}
+
 /* "; what to do"; of a wrong command line, where that is described. */
-static void add_advice(const struct command_line *line, const struct qs_error *err, struct buf *text)
+static void add_what_to_do(const struct command_line *line, const struct qs_error *err, struct buf *text)
 {
     const struct program *program = line->program;
     const char *advice = err->advice[0] ? err->advice : program->advice ? program->advice(err) : NULL;
     size_t len = advice ? strlen(advice) : 0;
-    if (advice)
-        buf_printf(text, "; %s", advice);
+    if (advice) {
+        buf_add_str(text, "; ");
+        add_advice(line, advice, text);
+    }
     if (err->status != QS_USAGE || (advice && strncmp(advice, "usage: ", 7) == 0))
         return;
     buf_printf(text, "%s '%s%s%s --help'", len && advice[len - 1] == '?' ? " See" : "; see", program->name,
@@ -107,7 +152,7 @@ static void error_json(const struct command_line *line, const struct qs_error *e
 {
     AUTO(buf_release) struct buf what = {0}, text = {0};
     add_what(err, &what);
-    add_advice(line, err, &what);
+    add_what_to_do(line, err, &what);
     if (what.failed)
         return;
     AUTO(value_release)
@@ -146,7 +191,7 @@ void voice_error_with(const struct command_line *line, const struct qs_error *er
     paint(&text, PAINT_END);
     add_what(err, &text);
     add_where(err, &text);
-    add_advice(line, err, &text);
+    add_what_to_do(line, err, &text);
     write_line(line, &text);
 }
 
@@ -173,7 +218,8 @@ void voice_note(const struct command_line *line, const char *path, const char *f
         paint(&text, PAINT_WARN);
         buf_printf(&text, "%s: note: ", line->program->name);
         paint(&text, PAINT_END);
-        buf_printf(&text, "%s%s%s", path ? path : "", path ? ": " : "", message);
+        buf_printf(&text, "%s%s", path ? path : "", path ? ": " : "");
+        add_advice(line, message, &text);
     }
     write_line(line, &text);
 }

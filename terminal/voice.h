@@ -9,6 +9,8 @@
  * KIND is the name of the status. It is left out if the command line was wrong, and if what was asked for is done.
  * Words of the reader's are in '...', and so are commands to paste.
  *
+ * A command of this project in an advice goes to the same stores: --root DIR and the scope of the line are put into it.
+ *
  * With --json the line is {"error": {"status", "message", "file", "line", "column", "path"}}, a note
  * {"warning": {"message", "path"}}.
  */
@@ -25,6 +27,12 @@ void voice_error_with(const struct command_line *line, const struct qs_error *er
 /* A remark that changes no exit status. path is the key concerned, or NULL. */
 void voice_note(const struct command_line *line, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Appends a text in which commands stand in '...', each with the stores of the line. */
+void add_advice(const struct command_line *line, const char *advice, struct buf *text);
+
+/* A word as a shell reads it back. */
+void add_shell_word(struct buf *out, const char *text);
 
 /* A string; bytes that are no UTF-8 become U+FFFD. */
 json_t *json_words(const char *text);

@@ -177,7 +177,8 @@ static void say_what_is_stored(const struct commit *c, enum env_outcome outcome,
                          old + 1);
         break;
     case ENV_DAMAGED:
-        error_add_advice(err, "the disk fails: the store could not be put back to generation %llu; run qsettings fsck",
+        error_add_advice(err,
+                         "the disk fails: the store could not be put back to generation %llu; run 'qsettings fsck'",
                          old);
         break;
     }
@@ -216,7 +217,7 @@ static enum qs_status check_generation(const struct qs_txn *txn, uint64_t expect
     error_set(err, QS_CONFLICT, "the store is at generation %llu, not %llu", (unsigned long long)now,
               (unsigned long long)expected);
     error_add_file(err, txn->dir.path);
-    error_add_advice(err, "look at what changed with qsettings log, then try again");
+    error_add_advice(err, "look at what changed with 'qsettings log', then try again");
     return QS_CONFLICT;
 }
 

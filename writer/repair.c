@@ -148,7 +148,7 @@ static enum qs_status repair_damaged(struct qs_store *store, struct writer *writ
         find_candidate(writer->data_fd, store->dir.scope, &c, &report->shown.newest_known);
     if (!c.history) {
         error_set(err, QS_DAMAGED, "no generation of the store verifies (%s)", report->damage.message);
-        error_add_advice(err, "restore a backup with: qsettings --%s restore FILE", qs_scope_name(store->dir.scope));
+        error_add_advice(err, "restore a backup with 'qsettings --%s restore FILE'", qs_scope_name(store->dir.scope));
         return QS_DAMAGED;
     }
     uint64_t expected = c.history->snapshot->record.history_count;

@@ -28,7 +28,7 @@ static enum qs_status remove_leftovers(int dir_fd, struct qs_error *err)
 static enum qs_status absent_advice(const struct store_dir *dir, enum qs_status status, struct qs_error *err)
 {
     if (status == QS_ABSENT)
-        error_add_advice(err, "create the store with: qsettings --%s init", qs_scope_name(dir->scope));
+        error_add_advice(err, "create the store with 'qsettings --%s init'", qs_scope_name(dir->scope));
     return status;
 }
 
@@ -103,8 +103,7 @@ enum qs_status writer_read(const struct store_dir *dir, struct writer *writer, s
     if (status) {
         error_add_file(err, dir->path);
         if (status == QS_DAMAGED)
-            error_add_advice(err,
-                             "nothing was written; qsettings repair looks for the newest generation that verifies");
+            error_add_advice(err, "nothing was written; 'qsettings repair' finds the newest recoverable generation");
         return status;
     }
     base->device = st.st_dev;

@@ -44,7 +44,8 @@ enum qs_status cmd_check(struct cli *cli, int count, char **operands, struct qs_
         return status;
     warn_notes(cli, leaves.items, leaves.count, 0);
     if (!cli->line.json) {
-        buf_printf(&cli->out, "%s: ok, %zu settings\n", operands[0], leaves.count);
+        buf_printf(&cli->out, "%s: ok, %zu %s\n", operands[0], leaves.count,
+                   leaves.count == 1 ? "setting" : "settings");
         return QS_OK;
     }
     json_t *report = json_object();

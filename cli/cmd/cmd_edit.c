@@ -55,7 +55,7 @@ static enum qs_status first_text(struct cli *cli, struct editing *editing, struc
     size_t len = 0;
     enum qs_status status = qs_snapshot_take(editing->store, &snapshot, err);
     if (status == QS_ABSENT)
-        error_add_advice(err, "create it with `qsettings --%s init`", qs_scope_name(qs_store_scope(editing->store)));
+        error_add_advice(err, "create it with 'qsettings --%s init'", qs_scope_name(qs_store_scope(editing->store)));
     if (!status)
         status = qs_snapshot_json(snapshot, NULL, &text, &len, err);
     if (!status)
@@ -65,7 +65,7 @@ static enum qs_status first_text(struct cli *cli, struct editing *editing, struc
     editing->base = qs_snapshot_generation(snapshot);
     buf_printf(&editing->first,
                "# The %s scope of qsettings at generation %llu. Save and leave to commit.\n"
-               "# Nothing is changed where you leave the text as it is, or empty it.\n",
+               "# Nothing changes if you leave the text as it is, or empty it.\n",
                qs_scope_name(qs_store_scope(editing->store)), (unsigned long long)editing->base);
     (void)cli;
     status = value_encode_yaml(document, &editing->first, err);
@@ -85,7 +85,7 @@ static enum qs_status make_file(struct editing *editing, struct qs_error *err)
     }
     if (!mkdtemp(editing->dir)) {
         free(STEAL(editing->dir));
-        return error_sys(err, QS_IO, errno, "cannot make a directory for the text below %s", tmp);
+        return error_sys(err, QS_IO, errno, "cannot make a directory for the text in %s", tmp);
     }
     if (asprintf(&editing->file, "%s/%s.yaml", editing->dir, qs_scope_name(qs_store_scope(editing->store))) < 0) {
         editing->file = NULL;
@@ -137,7 +137,7 @@ static enum qs_status run_editor(const struct editing *editing, struct qs_error 
         return error_sys(err, QS_IO, errno, "cannot start the editor");
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
         return QS_OK;
-    error_set(err, QS_IO, "the editor \"%s\" failed, and nothing was changed", editor);
+    error_set(err, QS_IO, "the editor '%s' failed, and nothing was changed", editor);
     error_add_advice(err, "set VISUAL or EDITOR to an editor that works here");
     return QS_IO;
 }
@@ -172,7 +172,7 @@ static enum qs_status read_text(const struct editing *editing, char **ret_text, 
 {
     struct stat st;
     if (stat(editing->file, &st) == 0 && !S_ISREG(st.st_mode)) {
-        error_set(err, QS_INVALID, "the editor left something that is no regular file");
+        error_set(err, QS_INVALID, "the editor left something that is not a regular file");
         error_add_file(err, editing->file);
         return QS_INVALID;
     }
@@ -271,8 +271,8 @@ static bool ask_again(struct cli *cli, struct editing *editing, const struct qs_
     if (err->status == QS_CONFLICT && !qs_snapshot_take(editing->store, &snapshot, NULL)) {
         editing->base = qs_snapshot_generation(snapshot);
         (void)fprintf(stderr,
-                      "The store is at generation %llu now (`qsettings log` shows what others changed); going on "
-                      "replaces it by your text.\n",
+                      "The store is at generation %llu now ('qsettings log' shows what others changed). If you go "
+                      "on, your text replaces it.\n",
                       (unsigned long long)editing->base);
     }
     (void)fputs("Edit again? [y/n] ", stderr);

@@ -85,7 +85,7 @@ static void layer_text(struct cli *cli, const struct qs_key *key, enum qs_layer 
     else
         buf_printf(&cli->out, "(%s)", layer->state == QS_LAYER_ABSENT ? "absent" : "not set");
     if (layer->silenced)
-        buf_add_str(&cli->out, "  counts for nothing");
+        buf_add_str(&cli->out, "  ignored");
     if (layer->locked_here)
         buf_add_str(&cli->out, "  locks it");
     buf_add_char(&cli->out, '\n');

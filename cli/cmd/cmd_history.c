@@ -81,7 +81,7 @@ static enum qs_status previous_generation(struct qs_history *history, uint64_t *
     const struct qs_record *record = NULL;
     size_t count = qs_history_count(history);
     if (count < 2)
-        return error_set(err, QS_NOT_FOUND, "there is only one generation yet, so nothing to compare it with");
+        return error_set(err, QS_NOT_FOUND, "there is only one generation, and nothing to compare it with");
     enum qs_status status = qs_history_record(history, count - 2, &record, err);
     if (!status)
         *ret_generation = record->generation;

@@ -56,17 +56,17 @@ static void repair_text(struct cli *cli, const struct qs_store *store, const str
     buf_printf(&cli->out, "%s: damaged: ", name);
     if (found->damage->page >= 0)
         buf_printf(&cli->out, "page %lld: ", (long long)found->damage->page);
-    buf_printf(&cli->out, "%s\n  newest generation that verifies: %llu", found->damage->message,
+    buf_printf(&cli->out, "%s\n  newest recoverable generation: %llu", found->damage->message,
                (unsigned long long)found->generation);
     if (found->newest_known > found->generation)
-        buf_printf(&cli->out, "; lost: those after it, up to %llu", (unsigned long long)found->newest_known);
+        buf_printf(&cli->out, "; lost: the generations after it, up to %llu", (unsigned long long)found->newest_known);
     buf_printf(&cli->out, "\n  history records that verify: %llu, lost: %llu\n", (unsigned long long)found->records,
                (unsigned long long)found->lost_records);
     if (applied)
-        buf_printf(&cli->out, "  repaired: goes on at generation %llu; the damaged file was kept as %s/%s\n",
+        buf_printf(&cli->out, "  repaired: continues at generation %llu; the damaged file was kept as %s/%s\n",
                    (unsigned long long)found->new_generation, qs_store_path(store), found->kept_aside);
     else
-        buf_printf(&cli->out, "  nothing was changed; `qsettings --%s repair --yes` goes back to generation %llu\n",
+        buf_printf(&cli->out, "  nothing was changed; 'qsettings --%s repair --yes' rolls back to generation %llu\n",
                    name, (unsigned long long)found->generation);
 }
 
@@ -107,7 +107,7 @@ enum qs_status cmd_repair(struct cli *cli, int count, char **operands, struct qs
         status = qs_store_repair(store, apply, cli->wait_ms, &found, err);
     progress_drop(&progress);
     if (status == QS_DAMAGED)
-        error_add_advice(err, "bring back a backup with `qsettings --%s restore FILE`",
+        error_add_advice(err, "restore a backup with 'qsettings --%s restore FILE'",
                          qs_scope_name(qs_store_scope(store)));
     if (status)
         return status;
@@ -152,8 +152,8 @@ enum qs_status cmd_compact(struct cli *cli, int count, char **operands, struct q
         return status;
     long long after = store_bytes(store);
     if (!cli->line.json) {
-        buf_printf(&cli->out, "%s: compacted, %lld bytes before, %lld now\n", qs_scope_name(qs_store_scope(store)),
-                   before, after);
+        buf_printf(&cli->out, "%s: compacted from %lld to %lld bytes\n", qs_scope_name(qs_store_scope(store)), before,
+                   after);
         return QS_OK;
     }
     json_t *report = json_object();

@@ -14,7 +14,7 @@ static enum qs_status absolute_file(const char *file, char **ret_file, struct qs
     AUTO_FREE char *joined = NULL;
     if (!here || asprintf(&joined, "%s/%s", here, file) < 0) {
         joined = NULL;
-        return error_set(err, QS_IO, "cannot tell the working directory");
+        return error_set(err, QS_IO, "cannot find the working directory");
     }
     AUTO_FREE char *clean = calloc(1, strlen(joined) + 2);
     if (!clean)
@@ -24,11 +24,11 @@ static enum qs_status absolute_file(const char *file, char **ret_file, struct qs
         if (part[0] == '\0' || strcmp(part, ".") == 0)
             continue;
         if (strcmp(part, "..") == 0)
-            return error_set(err, QS_USAGE, "name the file without \"..\": %s", file);
+            return error_set(err, QS_USAGE, "the path '%s' contains '..'; name the file without it", file);
         at += sprintf(at, "/%s", part);
     }
     if (at == clean)
-        return error_set(err, QS_USAGE, "\"%s\" names no file", file);
+        return error_set(err, QS_USAGE, "'%s' does not name a file", file);
     *ret_file = STEAL(clean);
     return QS_OK;
 }
@@ -78,9 +78,9 @@ static void report_published(struct cli *cli, const struct qs_target *target, en
 static void advise_edited(const struct cli *cli, const struct qs_target *target, struct qs_error *err)
 {
     (void)cli;
-    error_add_advice(err,
-                     "`qsettings publish --check %s` shows what differs; --adopt takes it over, --force overwrites it",
-                     target->file);
+    error_add_advice(
+        err, "'qsettings publish --check %s' shows what differs; --adopt takes the edits over, --force overwrites them",
+        target->file);
 }
 
 /* The store whose register is meant: the scope's; without one, as for a write. */
@@ -88,7 +88,7 @@ static enum qs_status open_register(struct cli *cli, struct qs_store **ret_store
 {
     if (cli->scope_given || geteuid() != 0)
         return cli_open(cli, cli->scope_given ? cli->scope : QS_SCOPE_USER, ret_store, err);
-    error_set(err, QS_UNTRUSTED, "root must say which store to write; without a scope it would be root's own");
+    error_set(err, QS_UNTRUSTED, "root must name the store to write, since it would be root's own without a scope");
     error_add_advice(err, "give --system, --defaults or --user");
     return QS_UNTRUSTED;
 }

@@ -61,7 +61,7 @@ enum qs_status cmd_schema(struct cli *cli, int count, char **operands, struct qs
     enum qs_status status = QS_OK;
     if (cli->json_schema) {
         if (count)
-            return error_set(err, QS_USAGE, "--json-schema gives the whole schema; leave KEY out");
+            return error_set(err, QS_USAGE, "option '--json-schema' prints the whole schema, and goes with no KEY");
         status = schema_json_schema(&document, err);
     } else if (count == 0) {
         status = schema_json(NULL, &document, err);

@@ -65,7 +65,7 @@ static enum qs_status guess_value(const struct cli *cli, const struct assignment
     if (!status && json_is_string(*ret_value) && (text[0] == '{' || text[0] == '[')) {
         AUTO(value_release) json_t *value = NULL;
         if (value_decode(text, len, &value, NULL))
-            voice_note(&cli->line, item->path, "the value looks like JSON but is not; it is taken as a string");
+            voice_note(&cli->line, item->path, "the value looks like JSON but is not valid; it is stored as a string");
     }
     return status;
 }
@@ -77,7 +77,7 @@ static enum qs_status typed_value(const struct cli *cli, const struct assignment
     size_t bad = 0;
     len = item->visible ? len : without_newline(text, len);
     if (memchr(text, '\0', len))
-        return error_set(err, QS_INVALID, "the value holds a zero byte");
+        return error_set(err, QS_INVALID, "the value contains a zero byte");
     if (!utf8_valid(text, len, &bad))
         return error_set(err, QS_INVALID, "the value is not UTF-8 at byte %zu", bad + 1);
     if (!type)
@@ -104,7 +104,7 @@ static enum qs_status take_assignment(const struct cli *cli, const char *key, co
         error_add_path(err, item->path);
     if (!status && item->visible && secret_key(item->key.bytes, item->key.len))
         voice_note(&cli->line, item->path,
-                   "a secret on a command line can be read in the process list; use - or @FILE");
+                   "a secret on a command line can be read in the process list; use '-' or '@FILE' instead");
     return status;
 }
 

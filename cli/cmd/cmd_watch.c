@@ -100,7 +100,7 @@ static void event_text(struct cli *cli, const struct watched *item, const struct
     if (event->store_replaced)
         buf_add_str(out, "  store replaced");
     if (event->policy_changed)
-        buf_add_str(out, "  policy changed: restart needed");
+        buf_add_str(out, "  the policy changed: restart needed");
     buf_add_char(out, '\n');
 }
 

@@ -21,18 +21,22 @@
 
 char *doctor_command(const struct cli *cli, const char *scope, const char *what)
 {
-    char *text = NULL;
-    if (asprintf(&text, "qsettings%s%s%s%s %s", cli->line.root ? " --root " : "", cli->line.root ? cli->line.root : "",
-                 scope ? " --" : "", scope ? scope : "", what) < 0)
-        return NULL;
-    return text;
+    AUTO(buf_release) struct buf text = {0};
+    buf_add_str(&text, "qsettings ");
+    if (cli->line.root) {
+        buf_add_str(&text, "--root ");
+        add_shell_word(&text, cli->line.root);
+        buf_add_char(&text, ' ');
+    }
+    buf_printf(&text, "%s%s%s%s", scope ? "--" : "", scope ? scope : "", scope ? " " : "", what);
+    return text.failed ? NULL : buf_steal(&text, NULL);
 }
 
 /* ---- in the child ---- */
 
 static void look_and_tell(struct cli *cli, doctor_look *look, int out_fd)
 {
-    struct findings findings = {0};
+    struct findings findings = {.line = &cli->line};
     struct buf text = {0};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setpgid(0, 0);

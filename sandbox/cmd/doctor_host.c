@@ -74,7 +74,7 @@ void doctor_judge_sysctls(const struct doctor_sysctls *sysctls, bool is_root, st
                     "kernel.unprivileged_userns_clone is 0: only root can make a sandbox");
     else if (sysctls->apparmor_restrict_userns == 1)
         finding_add(
-            findings, name, FINDING_WARN, "as a plain user: qsandbox doctor",
+            findings, name, FINDING_WARN, "run 'qsandbox doctor' as a plain user",
             "AppArmor restricts user namespaces: users need a profile for bubblewrap with the rule userns, (see "
             "docs/sandbox.md)");
     else

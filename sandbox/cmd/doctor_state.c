@@ -92,7 +92,7 @@ static void pending_list(int pending_fd, const char *name, bool locked, struct f
         finding_add(findings, "pending", FINDING_OK, NULL, "a run is going on in %s", root);
     else
         finding_add(findings, "pending", FINDING_WARN,
-                    "the next run there sweeps: qsandbox run --workspace DIR -- true",
+                    "the next run there sweeps: 'qsandbox run --workspace DIR -- true'",
                     "a run in %s was killed before its sweep", root);
 }
 

@@ -57,7 +57,7 @@ static enum qs_status print(const struct command_line *line, const struct findin
 
 enum qs_status cmd_doctor(struct cli *cli, int count, char **operands, struct qs_error *err)
 {
-    AUTO(findings_release) struct findings findings = {0};
+    AUTO(findings_release) struct findings findings = {.line = &cli->line};
     (void)count;
     (void)operands;
     doctor_host(&findings);

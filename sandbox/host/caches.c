@@ -74,7 +74,7 @@ static enum qs_status open_private(const struct facts_request *request, const st
     if (status == QS_OK)
         fact_of(fd, path, fact);
     else /* a command may have put something else there */
-        error_add_advice(err, "qsandbox caches --clear makes them anew");
+        error_add_advice(err, "'qsandbox caches --clear' makes new ones");
     return status;
 }
 

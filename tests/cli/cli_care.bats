@@ -159,7 +159,7 @@ break_newest() {
     before=$(sha256sum "$ROOT/system/data.mdb")
     qs --system repair
     [ "$status" -eq 6 ] || show
-    [[ $output == *"newest generation that verifies: 2"* ]] || show
+    [[ $output == *"newest recoverable generation: 2"* ]] || show
     [[ $output == *"--yes"* ]]
     [ "$before" = "$(sha256sum "$ROOT/system/data.mdb")" ]
     qs --system repair --json

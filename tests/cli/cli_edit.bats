@@ -97,7 +97,7 @@ editor() {
     export EDITOR=/no/such/editor
     qs --system edit
     [ "$status" -eq 10 ]
-    [[ $stderr == *'the editor "/no/such/editor" failed'* ]]
+    [[ $stderr == *"the editor '/no/such/editor' failed"* ]]
     [ "$(generation system)" = 2 ]
     [ -z "$(ls -A "$TMPDIR")" ]
 }
@@ -114,7 +114,7 @@ editor() {
 @test "an editor that leaves a FIFO in the text's place is refused" {
     editor 'rm "$1"; mkfifo "$1"'
     run --separate-stderr timeout 20 "$QS" --root "$ROOT" --system edit
-    refused 3 "no regular file"
+    refused 3 "not a regular file"
     [ "$(generation system)" = 2 ]
 }
 

@@ -244,7 +244,7 @@ forged = 2' 1 -m "$(printf 'why\n- a = 9\n\tsystem generation 9\e[1m')"
     [ "$status" -eq 0 ] || { release_lock; show; }
     wait "$HOLDER"
     [[ $output =~ $'\r'"compact: "[0-9]+" s, "[0-9.]+" MiB read, "[0-9.]+" MiB written$ESC[K" ]] || show
-    [[ $output == *$'\r'"$ESC[K"*"system: compacted, "* ]] || show
+    [[ $output == *$'\r'"$ESC[K"*"system: compacted "* ]] || show
 }
 
 @test "no progress where standard error is no terminal, or a dumb one" {

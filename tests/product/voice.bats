@@ -128,3 +128,16 @@ wrong() {
         [[ $(jq -r .error.message <<<"$stderr") == "unknown command 'bogus'; see '$program help --help'" ]]
     done
 }
+
+@test "an advice can be pasted: it has the root and the scope of the command" {
+    mkdir "$SCRATCH/a b"
+    for scope in system defaults user; do
+        for command in "set a b" "edit" "log" "fsck" "diff"; do
+            run --separate-stderr "$QS" --root "$SCRATCH/a b" --$scope $command
+            [[ $status -eq 5 && $stderr == *"'qsettings --root $SCRATCH/a\\ b --$scope init'"* ]] || show
+        done
+        advice=$(grep -oE "qsettings --root [^']+ init" <<<"$stderr" | head -1)
+        bash -c "PATH=$BIN:\$PATH; $advice" >/dev/null
+        [ -s "$SCRATCH/a b/$scope/data.mdb" ]
+    done
+}

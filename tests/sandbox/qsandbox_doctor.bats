@@ -137,7 +137,7 @@ journaled() { # a policy under which runs are recorded
     rm "$base/kernel/unprivileged_userns_clone"
     echo 1 >"$base/kernel/apparmor_restrict_unprivileged_userns"
     doctor root unshare -m "$base/with"
-    finding namespaces.users warn "AppArmor restricts" "qsandbox doctor"
+    finding namespaces.users warn "AppArmor restricts" "doctor' as a plain user"
     echo 0 >"$base/kernel/apparmor_restrict_unprivileged_userns"
     doctor root unshare -m "$base/with"
     finding namespaces.users ok ""
