@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room base/: What does every room use: buffers, errors, descriptors, digests, UTF-8, the seam to the system calls?
+ *
  * Filling a struct qs_error. Set the message where the fact is known; upper layers pass the record on and add only
  * what they alone know (the file, the key path).
  */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room bench/: What does it cost, beside other programs in the same run?
+ *
  * The bench: this project beside others, in one run.
  *
  * A row compares two pieces of work. They are run in turn (A, B, A, B, ...), each pair gives one ratio, and the row's

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room cli/: What did the person ask qsettings for?
+ *
  * What the files of the command line share: one invocation, the table of commands, options, and output.
  *
  * A command returns a status and fills err; main prints the error and turns the status into the exit status. What a

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all fuzz targets share: an invariant that does not hold ends the process, which is what a fuzzer looks for. */
+/*
+ * Room fuzz/: Does any input break a parser or a format?
+ *
+ * What all fuzz targets share: an invariant that does not hold ends the process, which is what a fuzzer looks for.
+ */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room publish/: How do programs that read a file get one?
+ *
  * Publishing, inside view.
  *
  *   1. FILE is read, with the record of what was last published there

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room reader/: What is in force for this session?
+ *
  * The policy as a value: from one scope's leaves, completed by the schema's defaults, to and from its canonical
  * document.
  *

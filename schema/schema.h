@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room schema/: Which keys and values may be set?
+ *
  * The schema: one table of the settings whose meaning this project knows, and everything that follows from it alone:
  * validation, help, completion, a JSON Schema, the manual page.
  *

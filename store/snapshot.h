@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room store/: What is in this store, and is it whole?
+ *
  * The verified snapshot, inside view. How a reader gets one without locks:
  *
  *   metas ──> the newer one is S ──> walk S's trees ──> digests ──> metas again: newest at most S+1? ──> snapshot

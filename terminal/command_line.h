@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room terminal/: How does a program speak with a person?
+ *
  * The command line of every program: a table of options and a table of commands, which parsing, help, completion and
  * errors all read. A new option or command is one row.
  *

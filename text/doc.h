@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room text/: What does this text say, and where in it: JSON, YAML, keys, values?
+ *
  * Documents: text in (JSON with comments, or YAML), a value with the place of each of its nodes; leaves out (key,
  * canonical text); leaves back to a value; a value to YAML.
  */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room writer/: How does a change become durable?
+ *
  * Transactions, inside view.
  *
  *            begin                    commit

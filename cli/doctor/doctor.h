@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room cli/doctor/: What is wrong with this machine's stores?
+ *
  * doctor: what could keep stores, policy, published files and the sandbox from working here. It looks and changes
  * nothing.
  *

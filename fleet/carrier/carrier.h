@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room fleet/carrier/: How do documents and reports get from one to the other?
+ *
  * Carriers: how documents get from the operator to the machines, and reports back. They are believed in nothing: what
  * they bring is verified by apply, and what they hold back they could only delay.
  *

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One invocation of qfleet: what its options store, and its commands. */
+/*
+ * Room fleet/cmd/: What did the person ask qfleet for?
+ *
+ * One invocation of qfleet: what its options store, and its commands.
+ */
 #ifndef FLEET_QFLEET_H
 #define FLEET_QFLEET_H
 

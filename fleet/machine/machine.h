@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room fleet/machine/: What does a machine do with them, and what does it report?
+ *
  * A machine in a fleet, and the steps of `apply`. docs/fleet.md says what stands after a kill at each of them.
  *
  *   load      1  lock; configuration, state, one snapshot of the store; what a kill left behind made good

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room fleet/operator/: What is signed next, who has it, and who is behind?
+ *
  * The operator's work directory: what was signed, what is to be signed next, and which machines there are.
  *
  *   fleet.json                   the fleet's name, its carriers, its rings

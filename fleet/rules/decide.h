@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room fleet/rules/: Which signed documents may a machine believe, and what follows from them?
+ *
  * The rules of decision, pure: what a machine has seen, a document, and a clock in; what follows out.
  *
  *   order   (keys, serial), keys first. Lower than what was seen: refused. Equal: must be the same bytes.

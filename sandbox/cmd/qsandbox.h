@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qsandbox: one invocation, and its commands. A command returns a status and fills err; main reports it. */
+/*
+ * Room sandbox/cmd/: What did the person ask qsandbox for?
+ *
+ * qsandbox: one invocation, and its commands. A command returns a status and fills err; main reports it.
+ */
 #ifndef SANDBOX_QSANDBOX_H
 #define SANDBOX_QSANDBOX_H
 

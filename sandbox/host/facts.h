@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room sandbox/host/: What is on this host?
+ *
  * Host facts: all that a plan needs to know about the machine, looked at once, by this module alone. What follows
  * (plan, environment, bubblewrap's arguments) is pure and works on these facts.
  */

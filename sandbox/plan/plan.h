@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room sandbox/plan/: What may this command see and do?
+ *
  * The plan: what the sandbox will be, decided from the policy and the host facts alone. Pure: it opens nothing, so the
  * same input gives the same plan, and `inspect` prints exactly what `run` does.
  *

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room sandbox/run/: How is it started, watched and recorded?
+ *
  * Running a plan: bubblewrap, the shim in it, the command in that; and seeing all of it to its end.
  *
  *   executor --- bubblewrap (own process group) --- shim = PID 1 --- command (own process group) --- ...

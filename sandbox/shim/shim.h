@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room sandbox/shim/: What runs inside, before the command?
+ *
  * The inner shim: the last program before the command, and PID 1 of the sandbox.
  *
  *   read the specification -> place the inner mounts, check every pin -> close the ways out (keyring, /proc, user

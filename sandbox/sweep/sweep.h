@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room sandbox/sweep/: What did the run leave behind?
+ *
  * The sweep: names in a writable root that would make a program on the host do something later, and that cannot be
  * mounted over because they do not exist yet. What was not there before the run and is there afterwards is moved out of
  * the root. Repositories made deeper inside are looked for too (sweep_nested.h).

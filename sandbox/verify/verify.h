@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room sandbox/verify/: Does the boundary hold on this machine?
+ *
  * Verify: proof of the boundary on the spot. Decoys are prepared on the host, a probe (this program again) is run
  * under exactly the plan that `run` would make, tries each way out, and both sides say what they saw.
  *

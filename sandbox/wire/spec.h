@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room sandbox/wire/: What do the executor and its shim share: the message, the events, the system calls?
+ *
  * What the executor tells the shim, and what the shim tells back.
  *
  * The specification goes down a pipe as one counted, little-endian message; the shim reads it whole before it does

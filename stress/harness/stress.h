@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room stress/harness/: What do all commands of qstress share: workers, measures, reports, options?
+ *
  * What all commands of qstress share: options, the seeded generator, the clock, children, scratch directories, exit
  * statuses.
  *

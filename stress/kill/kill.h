@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room stress/kill/: Is anything lost if a writer is killed at a system call?
+ *
  * qstress kill, inside view: an operation runs under ptrace, from a fresh starting point each time, and is killed at
  * its n-th system-call stop, for every n; what it leaves must be the old or the new state, whole, and the next writer
  * must go on from it. The second mode lets it run once, and reads at every stop.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room stress/powercut/: Is anything lost if the power goes at a write?
+ *
  * qstress powercut, inside view: record a workload on a real file system down to the writes and flushes of its disk,
  * build the images that a power cut may leave, let the file system recover each, and judge what the workload finds
  * there.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room stress/race/: Is a reader ever shown anything but one whole generation?
+ *
  * One race: writers, readers and a watcher as processes that share one piece of memory.
  *
  * Each process counts in a slot of its own; the acknowledged generation is shared, so that a reader can tell that what

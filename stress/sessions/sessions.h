@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room stress/sessions/: Does a session ever start without its policy?
+ *
  * Session starts while the policy is being saved. A start asks for the policy as a program does, and is
  *
  *   confined    it got a policy that confines

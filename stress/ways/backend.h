@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room stress/ways/: Which ways of saving are put under stress?
+ *
  * Ways of saving, behind one interface: the store of this project, the four ways with files, and anybody's program.
  *
  * prepare runs once, before anything is forked; open, look, save and close run in each process.

@@ -186,6 +186,30 @@ room_knows() {
     [[ $output == *'"terminal/'* ]]
 }
 
+@test "each room's question stands at the head of a header of its own, and the picture has every room" {
+    local room question rooms=0
+    while IFS='|' read -r _ room question _; do
+        room=${room//[\` ]/}
+        question=$(sed 's/`//g; s/^ //; s/ $//' <<<"$question")
+        rooms=$((rooms + 1))
+        grep -qF ">${room%%/*}/" docs/layers.svg || grep -qF " ${room%%/*}/" docs/layers.svg ||
+            [[ ${room%%/*} =~ ^(bench|fuzz|tools)$ ]] || { echo "not in docs/layers.svg: $room"; return 1; }
+        compgen -G "$room*.h" >/dev/null || continue
+        grep -qxF " * Room $room: $question" "$room"*.h || { echo "no header of $room asks: $question"; return 1; }
+    done < <(sed -n '/^## Rooms/,/^## What may include what/p' docs/architecture.md | grep -E '^\| `[a-z/]+/` \|')
+    [ "$rooms" -gt 20 ]
+}
+
+@test "each function of the walks in docs/architecture.md is in the file that is named" {
+    local function file count=0
+    while read -r function file; do
+        grep -qE "(^|[^a-z_])$function\\(" "$file" || { echo "no $function in $file"; return 1; }
+        count=$((count + 1))
+    done < <(sed -n '/^## Walks/,/^## Decisions/p' docs/architecture.md |
+        awk '/^```/ { on = $0 == "```text"; next } on { print $1, $NF }')
+    [ "$count" -gt 60 ]
+}
+
 @test "one file alone knows LMDB" {
     run grep -lE '#include [<"]lmdb\.h' {base,text,schema,store,reader,writer,publish,terminal,cli,cli/*,sandbox/*,stress/*}/*.[ch]
     [ "$output" = store/env.c ]

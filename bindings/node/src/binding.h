@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room bindings/node/src/: How does a program for Node.js get the same?
+ *
  * What the files of the addon share. The addon is thin: each function is one call of the library, given plain values by
  * index.cjs, and gives plain values and the library's own JSON text back. It keeps nothing of a read alive, so that no
  * memory waits for the garbage collector. Only a watch is an object.
