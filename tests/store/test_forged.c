@@ -257,6 +257,57 @@ static void two_equal_faults_are_no_damage(void **state)
     ok(status);
 }
 
+static uint64_t slow_ms(void)
+{
+    static uint64_t now;
+    return now += 3000; /* beyond the deadline with each look at the clock */
+}
+
+static unsigned metas_read, walks;
+
+/* The second look at the metas in each walk sees two commits more. */
+static ssize_t overtaken_pread(int fd, void *buf, size_t size, off_t at)
+{
+    ssize_t got = os_real.pread(fd, buf, size, at);
+    if (at != 0)
+        return got;
+    walks += metas_read % 2 == 0;
+    if (metas_read++ % 2)
+        for (unsigned slot = 0; slot < 2; slot++) {
+            uint8_t *id = (uint8_t *)buf + slot * s.newer.page_size + META_OFFSET + 32 + 2 * (size_t)DB_BYTES;
+            put_u64(id, load_u64(id) + 2);
+        }
+    return got;
+}
+
+static void damage_on_a_slow_machine_is_damage(void **state)
+{
+    (void)state;
+    struct os_calls slow = *qs_os;
+    slow.monotonic_ms = slow_ms;
+    assert_true(replace("in the hay", "in the hat", 10) > 0);
+    store_back();
+    qs_os = &slow;
+    enum qs_status status = reading();
+    fixture_real_clock();
+    assert_int_equal(status, QS_DAMAGED);
+}
+
+static void a_slow_reader_that_is_overtaken_has_three_tries(void **state)
+{
+    (void)state;
+    struct os_calls slow = *qs_os;
+    slow.monotonic_ms = slow_ms;
+    slow.pread = overtaken_pread;
+    metas_read = walks = 0;
+    qs_os = &slow;
+    enum qs_status status = reading();
+    fixture_real_clock();
+    refused(status, QS_BUSY, "in 3 reads");
+    assert_int_equal(walks, 3);
+    assert_non_null(strstr(err.advice, "--wait"));
+}
+
 /* ---- history ---- */
 
 static struct qs_history *open_history(void)
@@ -353,6 +404,8 @@ int main(void)
         FORGED(a_free_list_out_of_order_stops_writers_alone),
         FORGED(a_fault_is_damage_after_two_hundred_milliseconds_only),
         FORGED(two_equal_faults_are_no_damage),
+        FORGED(damage_on_a_slow_machine_is_damage),
+        FORGED(a_slow_reader_that_is_overtaken_has_three_tries),
         FORGED(each_record_of_the_history_is_held_by_the_next_one),
         FORGED(the_newest_record_is_held_by_the_meta_record),
         FORGED(a_chunk_that_is_missing_is_told),

@@ -4,6 +4,8 @@
  * place. What the digests would find anyway is found here before it does harm.
  */
 #include "base/buf.h"
+#include "base/os.h"
+#include "qsettings/limits.h"
 #include "store/page_cache.h"
 
 #include <setjmp.h>
@@ -423,6 +425,78 @@ static void a_shape_that_cannot_be_is_refused(void **state)
     expect_tree_damage(0, "one child");
 }
 
+/* ---- what a file makes us do ---- */
+
+static uint64_t later_ms(void)
+{
+    return 1000;
+}
+
+static enum qs_status load_many(uint64_t deadline_ms, uint64_t count, uint64_t *ret_loaded)
+{
+    struct page_cache pages;
+    const uint8_t *page;
+    int fd = memfd_create("pages", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)(count + 2) * SIZE), 0);
+    enum qs_status status = page_cache_init(&pages, fd, SIZE, count + 1, &err);
+    pages.deadline_ms = deadline_ms;
+    for (uint64_t i = 0; i < count && !status; i++)
+        status = page_cache_load(&pages, i + 2, 1, &page, &err);
+    *ret_loaded = pages.loaded;
+    page_cache_release(&pages);
+    (void)close(fd);
+    return status;
+}
+
+static void a_deadline_ends_a_walk_of_very_many_pages_only(void **state)
+{
+    (void)state;
+    struct os_calls late = os_real;
+    uint64_t loaded = 0;
+    late.monotonic_ms = later_ms;
+    qs_os = &late;
+    assert_int_equal(load_many(1000, PAGE_CACHE_UNHURRIED - 1, &loaded), QS_OK);
+    assert_int_equal(load_many(1000, 2 * PAGE_CACHE_UNHURRIED, &loaded), QS_BUSY);
+    assert_true(loaded <= PAGE_CACHE_UNHURRIED + 1024);
+    assert_non_null(strstr(err.message, "more are left"));
+    assert_int_equal(load_many(1001, PAGE_CACHE_UNHURRIED + 1024, &loaded), QS_OK);
+    assert_int_equal(load_many(0, PAGE_CACHE_UNHURRIED + 1024, &loaded), QS_OK);
+    qs_os = &os_real;
+}
+
+/* Of a value's pages none may be a hole; a single page that is one is seen by its number. */
+static void the_pages_of_a_value_have_no_hole(void **state)
+{
+    (void)state;
+    struct page_cache pages;
+    const uint8_t *page;
+    uint8_t full[SIZE];
+    enum { STEP = 16 }; /* holes are as large as a page of memory */
+    int fd = memfd_create("pages", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    memset(full, 'v', sizeof full);
+    for (unsigned i = 0; i < 20 * STEP; i++)
+        if (i / STEP != 12)
+            assert_int_equal(pwrite(fd, full, SIZE, (off_t)i * SIZE), SIZE);
+    assert_int_equal(page_cache_init(&pages, fd, SIZE, 20 * STEP - 1, &err), QS_OK);
+    assert_int_equal(page_cache_load(&pages, 4 * STEP, 8 * STEP, &page, &err), QS_OK);
+    expect_damage(page_cache_load(&pages, 4 * STEP, 8 * STEP + 1, &page, &err), "hole");
+    expect_damage(page_cache_load(&pages, 12 * STEP, 2, &page, &err), "hole");
+    assert_int_equal(page_cache_load(&pages, 12 * STEP, 1, &page, &err), QS_OK);
+    assert_int_equal(page_cache_load(&pages, 13 * STEP, 7 * STEP, &page, &err), QS_OK);
+    page_cache_release(&pages);
+    (void)close(fd);
+}
+
+static void a_value_larger_than_there_may_be_is_refused_unread(void **state)
+{
+    (void)state;
+    sound_tree();
+    put32(t.pages[4] + load_u16(t.pages[4] + PAGE_HEADER_BYTES + 2), QS_VALUE_MAX_BYTES + 1);
+    expect_tree_damage(0, "more than there may be");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +514,9 @@ int main(void)
         cmocka_unit_test(keys_out_of_order_or_of_another_subtree_are_refused),
         cmocka_unit_test(counts_other_than_recorded_are_refused),
         cmocka_unit_test(a_shape_that_cannot_be_is_refused),
+        cmocka_unit_test(a_deadline_ends_a_walk_of_very_many_pages_only),
+        cmocka_unit_test(the_pages_of_a_value_have_no_hole),
+        cmocka_unit_test(a_value_larger_than_there_may_be_is_refused_unread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
