@@ -63,10 +63,10 @@ enum qs_status {
 
 /* Caller-owned, fixed size (some 2.8 KB), no heap. Zero it before first use; a success leaves it as it was. */
 struct qs_error {
+    int sys_errno; /* 0: no system call failed; first, so that {0} is right in C++ too */
     enum qs_status status;
-    int sys_errno;                     /* 0 where no system call failed */
-    unsigned line, column;             /* 1-based, columns in bytes; 0 where there is no text */
-    int64_t page;                      /* QS_DAMAGED: the page number, -1 where no page is to blame */
+    unsigned line, column;             /* 1-based, columns in bytes; 0: there is no text */
+    int64_t page;                      /* QS_DAMAGED: the page number, -1 if no page is to blame */
     char file[QS_ERROR_FILE_BYTES];    /* the file or store concerned, or "" */
     char path[QS_ERROR_PATH_BYTES];    /* the key path concerned, as people type it, or "" */
     char message[QS_ERROR_TEXT_BYTES]; /* what is wrong; no final period, one line */
