@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does a fleet ever show a machine a policy that it may not have? Machines are processes with roots of their own; the
+ * Room stress/fleet/: Does a fleet ever give a machine a policy that it may not have?
+ *
+ * Machines are processes with roots of their own; the
  * operator signs, and an adversary has the carrier: it replays, forges, lies, stops and kills servers. Machines are
  * killed and their clocks jump. Each machine reads its policy all the while and judges it by the list of what was
  * signed, which it shares with the operator:
