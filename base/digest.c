@@ -85,7 +85,8 @@ void digest_of(const void *data, size_t len, uint8_t out[QS_DIGEST_BYTES])
 
 void digest_format(const uint8_t digest[QS_DIGEST_BYTES], char text[DIGEST_TEXT_BYTES])
 {
-    static const char prefix[] = "blake2b-256:", hex[] = "0123456789abcdef";
+    static const char prefix[] = "blake2b-256:";
+    static const char hex[] = "0123456789abcdef";
     char *at = text + sizeof prefix - 1;
     memcpy(text, prefix, sizeof prefix - 1);
     for (unsigned i = 0; i < QS_DIGEST_BYTES; i++) {

@@ -193,16 +193,17 @@ static size_t first_chunk(int fd, size_t max_bytes)
 enum qs_status os_read_all(int fd, const char *name, size_t max_bytes, char **ret_data, size_t *ret_len,
                            struct qs_error *err)
 {
-    size_t len = 0, cap = first_chunk(fd, max_bytes);
+    size_t len = 0;
+    size_t cap = first_chunk(fd, max_bytes);
     AUTO_FREE char *data = malloc(cap + 1);
     if (!data)
-        return error_sys(err, QS_IO, ENOMEM, "cannot read %s", name);
+        return error_memory(err);
     for (;;) {
         if (len == cap) {
             cap += cap / 2 + 1;
             char *grown = realloc(data, cap + 1);
             if (!grown)
-                return error_sys(err, QS_IO, ENOMEM, "cannot read %s", name);
+                return error_memory(err);
             data = grown;
         }
         ssize_t n = qs_os->read(fd, data + len, cap - len);
@@ -214,7 +215,7 @@ enum qs_status os_read_all(int fd, const char *name, size_t max_bytes, char **re
             break;
         len += (size_t)n;
         if (len > max_bytes) {
-            (void)error_set(err, QS_INVALID, "%s is larger than %zu bytes", name, max_bytes);
+            error_set(err, QS_INVALID, "%s is larger than %zu bytes", name, max_bytes);
             error_add_file(err, name);
             return QS_INVALID;
         }

@@ -15,7 +15,8 @@ bool path_within(const char *path, const char *dir)
 
 char *path_join(const char *dir, const char *name)
 {
-    size_t dir_len = dir[0] == '/' && dir[1] == '\0' ? 0 : strlen(dir), name_len = strlen(name);
+    size_t dir_len = dir[0] == '/' && dir[1] == '\0' ? 0 : strlen(dir);
+    size_t name_len = strlen(name);
     char *joined = malloc(dir_len + name_len + 2);
     if (!joined)
         return NULL;

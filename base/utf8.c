@@ -11,7 +11,8 @@ static bool is_tail(const unsigned char *p)
 
 size_t utf8_decode(const unsigned char *p, const unsigned char *end, uint32_t *ret_code)
 {
-    size_t left = (size_t)(end - p), len;
+    size_t left = (size_t)(end - p);
+    size_t len;
     uint32_t code;
     if (p[0] < 0x80) {
         len = 1;
@@ -40,7 +41,9 @@ size_t utf8_decode(const unsigned char *p, const unsigned char *end, uint32_t *r
 
 bool utf8_valid(const void *data, size_t len, size_t *ret_offset)
 {
-    const unsigned char *start = data, *p = start, *end = start + len;
+    const unsigned char *start = data;
+    const unsigned char *p = start;
+    const unsigned char *end = start + len;
     while (p < end) {
         uint64_t word;
         if (end - p >= 8) { /* settings are nearly all ASCII: eight at a time */

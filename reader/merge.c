@@ -39,7 +39,8 @@ bool merge_locked_by(const struct merge_layer *layer, const void *key, size_t le
 /* The index of the first leaf that is not before the key. */
 static size_t lower_bound(const struct merge_layer *layer, const void *key, size_t len)
 {
-    size_t low = 0, high = layer->count;
+    size_t low = 0;
+    size_t high = layer->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct qs_bytes *at = &layer->items[middle].key;
@@ -141,7 +142,8 @@ enum merge_verdict merge_verdict(const struct merge_input *input, enum qs_layer 
  * and below the key decides alone. */
 static struct qs_bytes part_of(const struct qs_key *key)
 {
-    struct qs_bytes part = {key->bytes, 0}, segment;
+    struct qs_bytes part = {key->bytes, 0};
+    struct qs_bytes segment;
     size_t at = 0;
     while (key_next_segment(key->bytes, key->len, &at, &segment)) {
         if (part.len && merge_kind(key->bytes, part.len) != SCHEMA_DEEP)
@@ -158,7 +160,9 @@ static enum qs_status layer_document(const struct merge_input *input, enum qs_la
 {
     const struct merge_layer *from = &input->layers[layer];
     const unsigned char *bytes = only.data;
-    size_t count = 0, first, end;
+    size_t count = 0;
+    size_t first;
+    size_t end;
     merge_range(from, only.data, only.len, &first, &end);
     AUTO_FREE struct leaf *kept = malloc((end - first + QS_KEY_MAX_SEGMENTS) * sizeof *kept);
     if (!kept)
@@ -339,7 +343,8 @@ static json_t *join_objects(const struct qs_key *key, const json_t *low, const j
 json_t *merge_values(const struct qs_key *key, const json_t *low, const json_t *high)
 {
     enum schema_merge kind = merge_kind(key->bytes, key->len);
-    bool arrays = json_is_array(low) && json_is_array(high), objects = json_is_object(low) && json_is_object(high);
+    bool arrays = json_is_array(low) && json_is_array(high);
+    bool objects = json_is_object(low) && json_is_object(high);
     switch (kind) {
     case SCHEMA_UNION:
     case SCHEMA_CONCAT:

@@ -139,7 +139,8 @@ static enum qs_status meet_field(const struct qs_policy *a, const struct qs_poli
     void *slot = policy_slot_mut(into, field);
     switch (policy_fields[field].kind) {
     case POLICY_ENUM: {
-        unsigned p = *(const unsigned *)x, q = *(const unsigned *)y;
+        unsigned p = *(const unsigned *)x;
+        unsigned q = *(const unsigned *)y;
         *(unsigned *)slot = p < q ? p : q;
         return QS_OK;
     }
@@ -164,7 +165,8 @@ enum qs_status policy_part_meet(const struct policy_part *a, const struct policy
     AUTO(policy_part_release) struct policy_part part = {.set = a->set | b->set};
     for (unsigned i = 0; i < POLICY_FIELD_COUNT; i++) {
         /* Where one is top the other is met with itself, which copies it. */
-        const struct policy_part *x = a->set & 1u << i ? a : b, *y = b->set & 1u << i ? b : a;
+        const struct policy_part *x = a->set & 1u << i ? a : b;
+        const struct policy_part *y = b->set & 1u << i ? b : a;
         if (!(part.set & 1u << i))
             continue;
         enum qs_status status = meet_field(&x->policy, &y->policy, i, &part.policy, err);

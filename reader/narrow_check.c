@@ -89,7 +89,8 @@ static bool allows_all(const struct qs_policy *policy, unsigned field)
 const char *policy_wider(const struct policy_part *a, const struct policy_part *b)
 {
     for (unsigned i = 0; i < POLICY_FIELD_COUNT; i++) {
-        bool in_a = a->set & 1u << i, in_b = b->set & 1u << i;
+        bool in_a = a->set & 1u << i;
+        bool in_b = b->set & 1u << i;
         if (!in_b || allows_all(&b->policy, i))
             continue;
         if (!in_a || !no_wider(&a->policy, &b->policy, i))

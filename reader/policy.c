@@ -115,7 +115,7 @@ static enum qs_status missing_store(struct qs_store *store, const struct fleet_m
     source->required |= required;
     if (!source->required)
         return demanded->fleet[0] ? fleet_check_stale(demanded, &(struct fleet_mark){0}, err) : QS_ABSENT;
-    error_set(err, QS_ABSENT, "the %s store must exist and does not: %s", qs_scope_name(source->scope),
+    error_set(err, QS_ABSENT, "the %s store is required and does not exist: %s", qs_scope_name(source->scope),
               absence.message);
     error_add_advice(err,
                      required ? "restore a backup, or create it with 'qsettings --%s init'; 'qsettings --%s require "

@@ -10,14 +10,9 @@
 
 #include <string.h>
 
-static enum qs_status out_of_memory(struct qs_error *err)
-{
-    return error_memory(err);
-}
-
 enum qs_status policy_field_invalid(unsigned field, struct qs_error *err)
 {
-    (void)error_set(err, QS_INVALID, "%s has a value that no policy can have", policy_fields[field].path);
+    error_set(err, QS_INVALID, "%s has a value that is not allowed in a policy", policy_fields[field].path);
     error_add_path(err, policy_fields[field].path);
     return QS_INVALID;
 }
@@ -27,7 +22,8 @@ enum qs_status policy_field_invalid(unsigned field, struct qs_error *err)
 static enum qs_status enum_from_json(const json_t *value, unsigned field, struct qs_policy *policy,
                                      struct qs_error *err)
 {
-    const char *text = json_string_value(value), *word = policy_fields[field].words;
+    const char *text = json_string_value(value);
+    const char *word = policy_fields[field].words;
     for (unsigned number = 0; text && word; number++) {
         size_t len = strcspn(word, "|");
         if (strlen(text) == len && memcmp(text, word, len) == 0) {
@@ -77,7 +73,8 @@ static bool list_from_text(const struct qs_bytes *text, bool paths, struct qs_li
                            enum qs_status *ret_status, struct qs_error *err)
 {
     AUTO(policy_list_release) struct qs_list list = {0};
-    const char *at = text->data, *end = at + text->len;
+    const char *at = text->data;
+    const char *end = at + text->len;
     if (text->len < 2 || at[0] != '[' || end[-1] != ']' || memchr(at, '\\', text->len))
         return false;
     end--;
@@ -101,7 +98,7 @@ static enum qs_status pass_push(struct qs_policy *policy, struct qs_list *list, 
 {
     struct qs_list *lists = reallocarray(policy->env_pass, policy->env_pass_count + 1, sizeof *lists);
     if (!lists)
-        return out_of_memory(err);
+        return error_memory(err);
     policy->env_pass = lists;
     lists[policy->env_pass_count++] = *list;
     *list = (struct qs_list){0};
@@ -120,13 +117,13 @@ static enum qs_status pair_add(struct qs_policy *policy, const char *name, size_
 {
     struct qs_pair *pairs = reallocarray(policy->env_set, policy->env_set_count + 1, sizeof *pairs);
     if (!pairs)
-        return out_of_memory(err);
+        return error_memory(err);
     policy->env_set = pairs;
     struct qs_pair pair = {.name = strndup(name, name_len), .value = strdup(value)};
     if (!pair.name || !pair.value) {
         free(pair.name);
         free(pair.value);
-        return out_of_memory(err);
+        return error_memory(err);
     }
     pairs[policy->env_set_count++] = pair;
     return QS_OK;
@@ -216,7 +213,8 @@ static enum qs_status field_from_text(const struct qs_bytes *text, unsigned fiel
     AUTO(policy_list_release) struct qs_list list = {0};
     AUTO(value_release) json_t *value = NULL;
     enum policy_kind kind = policy_fields[field].kind;
-    bool pass = kind == POLICY_PASS, lists = pass || kind == POLICY_CONTAINED || kind == POLICY_UNITED;
+    bool pass = kind == POLICY_PASS;
+    bool lists = pass || kind == POLICY_CONTAINED || kind == POLICY_UNITED;
     enum qs_status status = QS_OK;
     if (!lists || !list_from_text(text, !pass && holds_paths(field), &list, &status, err)) {
         status = value_decode(text->data, text->len, &value, err);
@@ -241,7 +239,8 @@ static enum qs_status field_from_text(const struct qs_bytes *text, unsigned fiel
 /* The field that a leaf belongs to: its own, or for environment.set the one above it. -1: none. */
 static int field_of_leaf(const struct qs_bytes *key)
 {
-    static const char sandbox[] = "tools\0executionSandbox", executor[] = "executor";
+    static const char sandbox[] = "tools\0executionSandbox";
+    static const char executor[] = "executor";
     char path[QS_KEY_MAX_BYTES + 1];
     if (key->len > QS_KEY_MAX_BYTES || (!key_covers(executor, sizeof executor - 1, key->data, key->len) &&
                                         !key_covers(sandbox, sizeof sandbox - 1, key->data, key->len)))

@@ -93,7 +93,7 @@ enum qs_status policy_result_complete(struct qs_policy_result *result, struct po
 {
     AUTO(value_release) json_t *document = NULL;
     if (part->set != POLICY_ALL)
-        return error_set(err, QS_INVALID, "the policy is not whole");
+        return error_set(err, QS_INVALID, "the policy is incomplete");
     enum qs_status status = policy_part_to_json(part, &document, err);
     if (status)
         return status;

@@ -64,7 +64,7 @@ static bool runs_program(pid_t pid, const char *program)
 enum qs_status session_refuse(const char *why, struct qs_error *err)
 {
     error_set(err, QS_UNTRUSTED, "the session that %s names cannot be used: %s", QS_SESSION_VARIABLE, why);
-    error_add_advice(err, "start the program again with 'qsandbox session', or unset the variable to use the stores");
+    error_add_advice(err, "start the program again with `qsandbox session`, or unset the variable to use the stores");
     return QS_UNTRUSTED;
 }
 
@@ -144,7 +144,7 @@ static enum qs_status find_process(const char *text, const char *program, struct
     if (!session_process(pid, &parent, &now))
         return session_refuse("it has ended", err);
     if (now != found->start)
-        return session_refuse("its process number belongs to another process now", err);
+        return session_refuse("its process ID now belongs to another process", err);
     if (!is_ancestor(pid))
         return session_refuse("it is not an ancestor of this process", err);
     if (!runs_program(pid, program))

@@ -57,7 +57,8 @@ static const char *children_text(const struct schema_node *node, char *text, siz
 static const struct schema_node *nearest_child(const struct schema_node *node, const struct qs_bytes *segment,
                                                unsigned edits)
 {
-    const struct schema_node *nodes = schema_nodes(NULL), *nearest = NULL;
+    const struct schema_node *nodes = schema_nodes(NULL);
+    const struct schema_node *nearest = NULL;
     for (uint16_t at = node->child; at; at = nodes[at].sibling) {
         if (nodes[at].wild)
             continue;
@@ -93,20 +94,19 @@ static enum qs_status refuse_flat(struct check *check, const struct leaf *leaf, 
     const struct schema_node *child = head.len ? nearest_child(node, &head, 0) : NULL;
     if (!child || !schema_node_is_object(child))
         return QS_OK;
-    (void)error_set(check->err, QS_INVALID, "\"%.*s\" is one flat key; programs that read it find no such setting",
-                    (int)segment->len, (const char *)segment->data);
+    error_set(check->err, QS_INVALID, "\"%.*s\" is a single flat key, which no program reads as a setting",
+              (int)segment->len, (const char *)segment->data);
     error_add_advice(check->err, "did you mean {\"%.*s\": {\"%.*s\": ...}}?", (int)child->len, child->segment,
                      (int)(segment->len - head.len - 1), dot + 1);
     return blame(check->doc, leaf->key.data, end, true, check->err);
 }
 
 static enum qs_status refuse_spelling(struct check *check, const struct leaf *leaf, const struct schema_node *meant,
-                                      const struct qs_bytes *segment, size_t end)
+                                      size_t end)
 {
     char text[QS_KEY_TEXT_BYTES];
-    (void)error_set(check->err, QS_INVALID, "%s: programs know no \"%.*s\" here",
-                    qs_key_format(leaf->key.data, end, text, sizeof text), (int)segment->len,
-                    (const char *)segment->data);
+    error_set(check->err, QS_INVALID, "unknown key %s: no program reads this spelling",
+              qs_key_format(leaf->key.data, end, text, sizeof text));
     error_add_advice(check->err, "did you mean \"%.*s\"?", (int)meant->len, meant->segment);
     return blame(check->doc, leaf->key.data, end, true, check->err);
 }
@@ -114,11 +114,12 @@ static enum qs_status refuse_spelling(struct check *check, const struct leaf *le
 static enum qs_status refuse_field(struct check *check, const struct leaf *leaf, const struct schema_walk *walk,
                                    const struct qs_bytes *segment, size_t end)
 {
-    char text[QS_KEY_TEXT_BYTES], names[256];
+    char text[QS_KEY_TEXT_BYTES];
+    char names[256];
     const struct schema_node *meant = nearest_child(walk->node, segment, 2);
-    (void)error_set(check->err, QS_INVALID, "%s has no \"%.*s\"; allowed: %s",
-                    qs_key_format(leaf->key.data, walk->matched, text, sizeof text), (int)segment->len,
-                    (const char *)segment->data, children_text(walk->node, names, sizeof names));
+    error_set(check->err, QS_INVALID, "%s has no key \"%.*s\"; allowed: %s",
+              qs_key_format(leaf->key.data, walk->matched, text, sizeof text), (int)segment->len,
+              (const char *)segment->data, children_text(walk->node, names, sizeof names));
     if (meant)
         error_add_advice(check->err, "did you mean \"%.*s\"?", (int)meant->len, meant->segment);
     return blame(check->doc, leaf->key.data, end, true, check->err);
@@ -127,8 +128,8 @@ static enum qs_status refuse_field(struct check *check, const struct leaf *leaf,
 static enum qs_status refuse_not_object(struct check *check, const struct leaf *leaf, size_t len)
 {
     char text[QS_KEY_TEXT_BYTES];
-    (void)error_set(check->err, QS_INVALID, "%s is %s; allowed: object",
-                    qs_key_format(leaf->key.data, len, text, sizeof text), schema_found_text(&leaf->value));
+    error_set(check->err, QS_INVALID, "%s is %s; allowed: object",
+              qs_key_format(leaf->key.data, len, text, sizeof text), schema_found_text(&leaf->value));
     return blame(check->doc, leaf->key.data, len, false, check->err);
 }
 
@@ -137,8 +138,8 @@ static enum qs_status refuse_object(struct check *check, const struct leaf *leaf
                                     const struct schema_entry *entry)
 {
     char text[QS_KEY_TEXT_BYTES];
-    (void)error_set(check->err, QS_INVALID, "%s is an object; allowed: %s",
-                    qs_key_format(leaf->key.data, len, text, sizeof text), schema_type_text(entry));
+    error_set(check->err, QS_INVALID, "%s is an object; allowed: %s",
+              qs_key_format(leaf->key.data, len, text, sizeof text), schema_type_text(entry));
     return blame(check->doc, leaf->key.data, len, false, check->err);
 }
 
@@ -164,9 +165,9 @@ static enum qs_status check_map_entry(struct check *check, const struct leaf *le
     if (end < leaf->key.len)
         return refuse_object(check, leaf, end, &string);
     if (schema_node_entry(walk->node)->type == SCHEMA_ENVIRONMENT && !environment_name(segment)) {
-        (void)error_set(check->err, QS_INVALID, "%s: \"%.*s\" is no name of a variable; allowed: letters, digits and _",
-                        qs_key_format(leaf->key.data, walk->matched, text, sizeof text), (int)segment->len,
-                        (const char *)segment->data);
+        error_set(check->err, QS_INVALID, "%s: \"%.*s\" is not a variable name; allowed: letters, digits and _",
+                  qs_key_format(leaf->key.data, walk->matched, text, sizeof text), (int)segment->len,
+                  (const char *)segment->data);
         return blame(check->doc, leaf->key.data, end, true, check->err);
     }
     if (schema_judge(&string, walk->flags, &leaf->key, &leaf->value, &element, check->err))
@@ -188,7 +189,7 @@ static enum qs_status check_stray(struct check *check, const struct leaf *leaf, 
         return refuse_object(check, leaf, walk->matched, entry);
     const struct schema_node *meant = nearest_child(walk->node, &segment, 0);
     if (meant)
-        return refuse_spelling(check, leaf, meant, &segment, end);
+        return refuse_spelling(check, leaf, meant, end);
     enum qs_status status = refuse_flat(check, leaf, walk->node, &segment, end);
     if (!status)
         check->accepted = (struct qs_bytes){leaf->key.data, end};
@@ -198,7 +199,8 @@ static enum qs_status check_stray(struct check *check, const struct leaf *leaf, 
 /* The place of one element; its path in the error is that of the array. */
 static void blame_element(struct check *check, const struct leaf *leaf, size_t element)
 {
-    char text[QS_KEY_TEXT_BYTES], index[24];
+    char text[QS_KEY_TEXT_BYTES];
+    char index[24];
     struct qs_key key = key_of_bytes(leaf->key.data, leaf->key.len);
     int len = snprintf(index, sizeof index, "%zu", element);
     error_add_path(check->err, qs_key_format(leaf->key.data, leaf->key.len, text, sizeof text));
@@ -233,8 +235,8 @@ static enum qs_status check_leaf(struct check *check, const struct leaf *leaf)
         check->seen[at] = true;
     if (check->flags & SCHEMA_NO_SECRETS && walk.flags & SCHEMA_SECRET) {
         char text[QS_KEY_TEXT_BYTES];
-        (void)error_set(check->err, QS_INVALID, "%s is a secret, and everyone can read this scope",
-                        qs_key_format(leaf->key.data, leaf->key.len, text, sizeof text));
+        error_set(check->err, QS_INVALID, "%s is a secret, and everyone can read this scope",
+                  qs_key_format(leaf->key.data, leaf->key.len, text, sizeof text));
         error_add_advice(check->err, "keep it in the user scope");
         return blame(check->doc, leaf->key.data, leaf->key.len, false, check->err);
     }
@@ -260,8 +262,8 @@ static enum qs_status check_required(struct check *check)
             continue;
         unsigned char key[QS_KEY_MAX_BYTES];
         size_t parent_len = (size_t)(nodes[i].segment - entry->path) - 1;
-        (void)error_set(check->err, QS_INVALID, "%.*s has no \"%.*s\", which it needs; allowed: %s", (int)parent_len,
-                        entry->path, (int)nodes[i].len, nodes[i].segment, schema_type_text(entry));
+        error_set(check->err, QS_INVALID, "%.*s lacks the required key \"%.*s\"; allowed: %s", (int)parent_len,
+                  entry->path, (int)nodes[i].len, nodes[i].segment, schema_type_text(entry));
         return blame(check->doc, key, encode_path(entry->path, parent_len, key), false, check->err);
     }
     return QS_OK;

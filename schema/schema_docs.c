@@ -59,7 +59,7 @@ enum qs_status schema_json(const struct qs_key *key, json_t **ret_value, struct 
                             walk.entry->type == SCHEMA_OBJECT))
         status = json_array_append_new(keys, entry_json(walk.entry)) ? error_memory(err) : QS_OK;
     else
-        return error_set(err, QS_NOT_FOUND, "the schema knows no %s",
+        return error_set(err, QS_NOT_FOUND, "the schema has no key %s",
                          qs_key_format(key->bytes, key->len, text, sizeof text));
     if (status)
         return status;
@@ -139,7 +139,8 @@ static json_t *node_schema(const struct schema_node *node);
 static int add_children(json_t *object, const struct schema_node *node)
 {
     const struct schema_node *nodes = schema_nodes(NULL);
-    json_t *properties = json_object(), *required = json_array();
+    json_t *properties = json_object();
+    json_t *required = json_array();
     int failed = 0;
     for (uint16_t at = node->child; at; at = nodes[at].sibling) {
         const struct schema_entry *entry = schema_node_entry(&nodes[at]);

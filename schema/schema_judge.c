@@ -55,7 +55,8 @@ static const char *found(const struct qs_bytes *value, char *text, size_t size)
 
 static enum qs_status refuse_type(const struct judged *judged, const char *meant)
 {
-    char key[QS_KEY_TEXT_BYTES], text[80];
+    char key[QS_KEY_TEXT_BYTES];
+    char text[80];
     enum qs_status status = error_set(judged->err, QS_INVALID, "%s is %s; allowed: %s",
                                       qs_key_format(judged->key->data, judged->key->len, key, sizeof key),
                                       found(judged->value, text, sizeof text), schema_type_text(judged->entry));
@@ -97,7 +98,8 @@ static enum qs_status judge_bool(const struct judged *judged)
 static enum qs_status judge_integer(const struct judged *judged, bool from_zero)
 {
     const char *data = judged->value->data;
-    size_t len = judged->value->len, digits = 0;
+    size_t len = judged->value->len;
+    size_t digits = 0;
     bool minus = len && data[0] == '-';
     for (size_t i = minus; i < len && data[i] >= '0' && data[i] <= '9'; i++)
         digits++;
@@ -112,7 +114,8 @@ static enum qs_status judge_integer(const struct judged *judged, bool from_zero)
 
 static enum qs_status judge_string(const struct judged *judged)
 {
-    char c = first_byte(judged->value), meant[80] = "";
+    char c = first_byte(judged->value);
+    char meant[80] = "";
     if (c == '"')
         return QS_OK;
     if (c != '{' && c != '[' && c != 'n' && judged->value->len < 60)
@@ -123,7 +126,8 @@ static enum qs_status judge_string(const struct judged *judged)
 static enum qs_status judge_enum(const struct judged *judged)
 {
     struct qs_bytes text = inner(judged->value);
-    char word[64], meant[72] = "";
+    char word[64];
+    char meant[72] = "";
     unsigned nearest = 3;
     for (size_t i = 0; schema_allowed_at(judged->entry, i, word, sizeof word); i++) {
         size_t len = strlen(word);
@@ -146,7 +150,7 @@ static enum qs_status judge_bool_or_string(const struct judged *judged)
     static const char *const bubblewrap[] = {"bwrap", "bubblewrap", NULL};
     char c = first_byte(judged->value);
     if (c == '"' && is_one_of(judged->value, bubblewrap)) {
-        (void)error_set(judged->err, QS_INVALID, "tools.sandbox: \"bwrap\" is not how bubblewrap is asked for");
+        error_set(judged->err, QS_INVALID, "tools.sandbox: \"bwrap\" does not select bubblewrap");
         error_add_advice(judged->err, "write tools.executionSandbox: {\"backend\": \"bwrap\", \"filesystem\": "
                                       "\"workspace-write\", \"network\": \"closed\"} and leave tools.sandbox out");
         return QS_INVALID;
@@ -176,9 +180,9 @@ static const char *fault_of_path(const char *path, size_t len)
     if (!len)
         return "is empty";
     if (path[0] != '/' && !home)
-        return "is neither absolute nor in \"~/\"";
+        return "is neither absolute nor below \"~/\"";
     if (has_dotdot(path, len))
-        return "has \"..\" in it";
+        return "contains \"..\"";
     return len > QS_PATH_MAX_BYTES ? "is too long" : NULL;
 }
 
@@ -190,7 +194,7 @@ static const char *fault_of_relative(const char *path, size_t len)
     if (path[0] == '/' || path[0] == '~')
         return "is not relative";
     if (has_dotdot(path, len))
-        return "has \"..\" in it";
+        return "contains \"..\"";
     for (size_t i = 0; i < len && !any; i++)
         any = path[i] != '/' && path[i] != '.';
     if (!any)
@@ -204,11 +208,11 @@ static const char *fault_of_glob(const char *name, size_t len)
         return "is empty";
     for (size_t i = 0; i < len; i++) {
         if (name[i] == '=')
-            return "has \"=\" in it, which no name of a variable has";
+            return "contains \"=\", which a variable name cannot";
         if (name[i] == '[' || name[i] == ']')
-            return "has a bracket in it; the only wildcards are * and ?";
+            return "contains a bracket; the only wildcards are * and ?";
         if (name[i] == '\\' || name[i] == ' ')
-            return "has a space, a control character, a quote or a backslash in it";
+            return "contains a space, a control character, a quote or a backslash";
     }
     return NULL;
 }
@@ -262,8 +266,10 @@ static const char *string_end(const char *at, const char *end)
 
 static enum qs_status judge_strings(const struct judged *judged)
 {
-    const char *at = judged->value->data, *end = at + judged->value->len;
-    char key[QS_KEY_TEXT_BYTES], meant[80] = "";
+    const char *at = judged->value->data;
+    const char *end = at + judged->value->len;
+    char key[QS_KEY_TEXT_BYTES];
+    char meant[80] = "";
     if (first_byte(judged->value) != '[') {
         if (first_byte(judged->value) == '"' && judged->value->len < 70)
             (void)snprintf(meant, sizeof meant, "[%.*s]", (int)judged->value->len, at);
@@ -289,7 +295,8 @@ static enum qs_status judge_strings(const struct judged *judged)
 /* hooks.<Event>: only the shape; what a hook may hold is the agent's business. */
 static const char *fault_of_matcher(const json_t *matcher)
 {
-    const json_t *name = json_object_get(matcher, "matcher"), *hooks = json_object_get(matcher, "hooks");
+    const json_t *name = json_object_get(matcher, "matcher");
+    const json_t *hooks = json_object_get(matcher, "hooks");
     const json_t *sequential = json_object_get(matcher, "sequential");
     size_t index;
     json_t *hook;
@@ -382,8 +389,8 @@ enum qs_status schema_judge(const struct schema_entry *entry, unsigned flags, co
     struct judged judged = {.entry = entry, .key = key, .value = value, .element = ret_element, .err = err};
     char text[QS_KEY_TEXT_BYTES];
     if (flags & SCHEMA_LITERAL && (names_variable(value) || names_variable(key))) {
-        (void)error_set(err, QS_INVALID, "%s holds a $VARIABLE; the policy takes literals only, and allowed here: %s",
-                        qs_key_format(key->data, key->len, text, sizeof text), schema_type_text(entry));
+        error_set(err, QS_INVALID, "%s contains a $VARIABLE; a policy takes literals only. Allowed: %s",
+                  qs_key_format(key->data, key->len, text, sizeof text), schema_type_text(entry));
         error_add_advice(err, "write the value itself");
         return QS_INVALID;
     }

@@ -20,7 +20,7 @@ enum qs_status schema_value_for_text(const struct qs_key *key, const char *text,
     if (!utf8_valid(text, len, &bad))
         return error_set(err, QS_INVALID, "the value is not UTF-8 (byte %zu)", bad + 1);
     if (memchr(text, '\0', len))
-        return error_set(err, QS_INVALID, "the value holds a zero byte");
+        return error_set(err, QS_INVALID, "the value contains a zero byte");
     bool is_json = value_decode(text, len, &parsed, NULL) == QS_OK;
     if (is_json && schema_check_value(key, parsed, 0, NULL) == QS_OK) {
         *ret_value = STEAL(parsed);
@@ -92,7 +92,8 @@ static void note_misspelt(const struct leaf *leaf, const struct schema_walk *wal
 static bool reads_like_secret(const struct leaf *leaf)
 {
     static const char *const words[] = {"TOKEN", "SECRET", "PASSWORD", "API_KEY", "APIKEY", "AUTHORIZATION"};
-    const char *value = leaf->value.data, *key = leaf->key.data;
+    const char *value = leaf->value.data;
+    const char *key = leaf->key.data;
     if (leaf->value.len < 3 || value[0] != '"' || memchr(value, '$', leaf->value.len))
         return false;
     size_t start = leaf->key.len;

@@ -45,13 +45,13 @@ static enum qs_status lmdb_failed(struct qs_error *err, int code, const char *st
     case MDB_NOTFOUND:
     case MDB_KEYEXIST:
     case MDB_INCOMPATIBLE:
-        return error_page(err, -1, "LMDB found fault while %s: %s", step, mdb_strerror(code));
+        return error_page(err, -1, "LMDB reported corruption while %s: %s", step, mdb_strerror(code));
     case MDB_TXN_FULL:
         return error_set(err, QS_INVALID, "the change is too large for one transaction");
     case MDB_MAP_FULL:
         return error_set(err, QS_IO, "the store would grow beyond %zu bytes", MAP_MAX_BYTES);
     case ENOENT: /* open_env names the descriptor to LMDB by its path there */
-        return error_set(err, QS_IO, "%s failed: /proc is not mounted, and a store is written by way of it", step);
+        return error_set(err, QS_IO, "%s failed: writing a store needs /proc, which is not mounted", step);
     default:
         if (code > 0)
             return error_sys(err, QS_IO, code, "%s failed", step);

@@ -101,7 +101,7 @@ enum qs_status fleet_mark_of(const struct qs_snapshot *snapshot, struct fleet_ma
     if (status || name.len < 2 || !fleet_name_valid((const char *)name.data + 1, name.len - 2) ||
         !number_at(snapshot, "fleet.keys", &mark.order.keys) ||
         !number_at(snapshot, "fleet.serial", &mark.order.serial)) {
-        (void)error_set(err, QS_INVALID, "the store's settings below fleet are not what qfleet writes");
+        error_set(err, QS_INVALID, "the store's settings below fleet are not what qfleet writes");
         error_add_advice(err, "run qfleet apply, which writes them again");
         return QS_INVALID;
     }
@@ -127,7 +127,7 @@ static enum qs_status read_line(int dir_fd, const char *path, uid_t owner, uint6
     if (qs_os->fstat(fd, &st))
         return error_sys(err, QS_IO, errno, "%s cannot be examined", path);
     if (!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != owner) || (st.st_mode & 022))
-        return error_set(err, QS_UNTRUSTED, "%s is no regular file that only root or the store's owner can write",
+        return error_set(err, QS_UNTRUSTED, "%s must be a regular file that only root or the store's owner can write",
                          path);
     enum qs_status status = os_read_all(fd, path, LINE_MAX_BYTES, &text, &len, err);
     if (!status)
@@ -137,7 +137,7 @@ static enum qs_status read_line(int dir_fd, const char *path, uid_t owner, uint6
 
 static enum qs_status damaged(const char *name, struct qs_error *err)
 {
-    (void)error_set(err, QS_DAMAGED, "%s is not what qfleet writes", name);
+    error_set(err, QS_DAMAGED, "%s is not what qfleet writes", name);
     error_add_advice(err, "run qfleet apply, which writes it again");
     return QS_DAMAGED;
 }
@@ -165,17 +165,17 @@ enum qs_status fleet_check_stale(const struct fleet_mark *demanded, const struct
         (!strcmp(demanded->fleet, found->fleet) && fleet_order_compare(found->order, demanded->order) >= 0))
         return QS_OK;
     if (found->fleet[0])
-        (void)error_set(err, QS_STALE,
-                        "the system store is of fleet %s, bundle %llu-%llu; " FLEET_SERIAL_FILE
-                        " demands fleet %s, bundle %llu-%llu",
-                        found->fleet, (unsigned long long)found->order.keys, (unsigned long long)found->order.serial,
-                        demanded->fleet, (unsigned long long)demanded->order.keys,
-                        (unsigned long long)demanded->order.serial);
+        error_set(err, QS_STALE,
+                  "the system store is of fleet %s, bundle %llu-%llu; " FLEET_SERIAL_FILE
+                  " demands fleet %s, bundle %llu-%llu",
+                  found->fleet, (unsigned long long)found->order.keys, (unsigned long long)found->order.serial,
+                  demanded->fleet, (unsigned long long)demanded->order.keys,
+                  (unsigned long long)demanded->order.serial);
     else
-        (void)error_set(err, QS_STALE,
-                        "the system store holds no bundle; " FLEET_SERIAL_FILE " demands fleet %s, bundle %llu-%llu",
-                        demanded->fleet, (unsigned long long)demanded->order.keys,
-                        (unsigned long long)demanded->order.serial);
+        error_set(err, QS_STALE,
+                  "the system store has no bundle; " FLEET_SERIAL_FILE " demands fleet %s, bundle %llu-%llu",
+                  demanded->fleet, (unsigned long long)demanded->order.keys,
+                  (unsigned long long)demanded->order.serial);
     error_add_advice(err, "run qfleet apply as root");
     return QS_STALE;
 }

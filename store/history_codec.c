@@ -125,7 +125,7 @@ struct unknown {
 
 static enum qs_status bad_form(struct qs_error *err)
 {
-    return error_page(err, -1, "a history record has not its form, or does not match its digest");
+    return error_page(err, -1, "a history record is malformed or does not match its digest");
 }
 
 static enum qs_status take_head(struct cursor *c, struct history_record *record, struct unknown *unknown,
@@ -389,7 +389,7 @@ enum qs_status history_record_encode(struct history_record *record, struct buf *
     for (size_t i = 0; i < record->facts.change_count; i++)
         add_change(&record->changes[i], out);
     buf_add(out, record->facts.digest, QS_DIGEST_BYTES);
-    return out->failed ? error_set(err, QS_IO, "no memory for the history record") : QS_OK;
+    return out->failed ? error_memory(err) : QS_OK;
 }
 
 enum qs_status history_record_purge(struct history_record *record, size_t index, struct qs_error *err)

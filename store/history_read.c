@@ -30,7 +30,7 @@ enum qs_status history_visit(void *context, const struct node *node, struct qs_e
     uint64_t generation = 0;
     uint32_t chunk = 0;
     if (node->flags || !history_key_decode((struct qs_bytes){node->key, node->key_len}, &generation, &chunk))
-        return error_page(err, -1, "the history holds an entry that is no chunk of a record");
+        return error_page(err, -1, "an entry of the history is not a chunk of a record");
     struct history_slot *last = p->slot_count ? &p->slots[p->slot_count - 1] : NULL;
     if (last && last->generation == generation) {
         if (chunk != last->chunk_count)
@@ -97,7 +97,7 @@ static enum qs_status check_newest(struct qs_history *history, struct qs_error *
 {
     const struct meta_record *record = &history->snapshot->record;
     if (history->pages.slot_count != record->history_count || history->pages.slot_count == 0)
-        return error_page(err, -1, "the history has %zu records where the meta record says %llu",
+        return error_page(err, -1, "the history has %zu records, but the meta record says %llu",
                           history->pages.slot_count, (unsigned long long)record->history_count);
     enum qs_status status = history_load(history, history->pages.slot_count - 1, err);
     if (status)

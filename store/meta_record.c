@@ -44,7 +44,9 @@ void meta_record_encode(const struct meta_record *record, uint8_t out[META_RECOR
 /* What a later version may have put there. The hash was checked: whoever wrote it meant it. */
 static enum qs_status check_known(const uint8_t *p, size_t len, struct qs_error *err)
 {
-    uint32_t version = load_u32(p + 8), unknown, scope;
+    uint32_t version = load_u32(p + 8);
+    uint32_t unknown;
+    uint32_t scope;
     if (version > META_RECORD_VERSION)
         return error_newer(err, "the store is of format version %u; this program reads version %u", version,
                            META_RECORD_VERSION);
@@ -53,11 +55,11 @@ static enum qs_status check_known(const uint8_t *p, size_t len, struct qs_error 
     if ((unknown = load_u32(p + 12) & ~META_RECORD_FLAGS))
         return error_newer(err, "the store has a feature that this program does not know (flags %#x)", unknown);
     if (load_u32(p + 20) || load_u32(p + 68))
-        return error_newer(err, "the store has something where this program knows zeros");
+        return error_newer(err, "the store uses a field that this program does not know");
     if ((scope = load_u32(p + 16)) < QS_SCOPE_DEFAULTS || scope > QS_SCOPE_SYSTEM)
         return error_newer(err, "the store is of a scope that this program does not know (number %u)", scope);
     if (load_u64(p + 40) == 0 || load_u64(p + 40) > GENERATION_MAX)
-        return error_page(err, -1, "the meta record names generation %llu, which there cannot be",
+        return error_page(err, -1, "the meta record names an impossible generation, %llu",
                           (unsigned long long)load_u64(p + 40));
     return QS_OK;
 }
@@ -67,7 +69,7 @@ enum qs_status meta_record_decode(const void *data, size_t len, struct meta_reco
     const uint8_t *p = data;
     if (len < META_RECORD_LEAST_BYTES || len > META_RECORD_MOST_BYTES ||
         memcmp(p, META_RECORD_MAGIC, META_RECORD_MAGIC_BYTES) != 0)
-        return error_page(err, -1, "the meta record has %zu bytes and not its form", len);
+        return error_page(err, -1, "the meta record is malformed (%zu bytes)", len);
     uint8_t hash[QS_DIGEST_BYTES];
     digest_of(p, len - sizeof hash, hash);
     if (memcmp(hash, p + len - sizeof hash, sizeof hash) != 0)

@@ -41,9 +41,9 @@ enum qs_status meta_decode(const uint8_t *page, unsigned slot, struct meta *ret_
 {
     const uint8_t *m = page + META_OFFSET;
     if (load_u64(page) != slot || load_u16(page + 10) != PAGE_META)
-        return error_page(err, slot, "page %u is no meta page", slot);
+        return error_page(err, slot, "page %u is not a meta page", slot);
     if (load_u32(m) != META_MAGIC)
-        return error_page(err, slot, "meta page %u has not LMDB's magic number", slot);
+        return error_page(err, slot, "meta page %u does not have LMDB's magic number", slot);
     if (load_u32(m + 4) != META_VERSION)
         return error_page(err, slot, "meta page %u is of LMDB format %u, not %u", slot, load_u32(m + 4), META_VERSION);
     struct meta meta = {
@@ -161,10 +161,10 @@ enum qs_status page_check(const uint8_t *page, size_t page_size, uint64_t number
 {
     unsigned long long shown = (unsigned long long)number;
     if (load_u64(page) != number)
-        return error_page(err, (int64_t)number, "page %llu bears the number %llu", shown,
+        return error_page(err, (int64_t)number, "page %llu has the number %llu", shown,
                           (unsigned long long)load_u64(page));
     if (load_u16(page + 10) != want)
-        return error_page(err, (int64_t)number, "page %llu has flags %#x where %#x belongs", shown, load_u16(page + 10),
+        return error_page(err, (int64_t)number, "page %llu has flags %#x; expected %#x", shown, load_u16(page + 10),
                           want);
     size_t lower = load_u16(page + 12);
     size_t upper = load_u16(page + 14);

@@ -141,8 +141,8 @@ static enum qs_status check_deadline(struct page_cache *pages, uint64_t count, s
     if (!pages->deadline_ms || pages->loaded < PAGE_CACHE_UNHURRIED || before / LOOKS == pages->loaded / LOOKS ||
         qs_os->monotonic_ms() < pages->deadline_ms)
         return QS_OK;
-    (void)error_set(err, QS_BUSY, "%llu pages of the store were read in the time there was, and more are left",
-                    (unsigned long long)pages->loaded);
+    error_set(err, QS_BUSY, "the deadline passed after %llu pages; more are left to read",
+              (unsigned long long)pages->loaded);
     error_add_advice(err, "wait longer, with --wait SECONDS");
     if (err)
         err->sys_errno = ETIMEDOUT; /* what tells this from writers that were too fast */

@@ -142,8 +142,7 @@ static enum qs_status judge(struct patience *p, int fd, enum qs_status status, b
     if (status == QS_DAMAGED && is_damage(p, fd, fault)) {
         if (err)
             *err = *fault;
-        error_add_advice(err,
-                         "'qsettings fsck' shows more; 'qsettings repair' finds the newest recoverable generation");
+        error_add_advice(err, "look with qsettings fsck; qsettings repair finds the newest generation that verifies");
         return status;
     }
     if (status != QS_DAMAGED && status != QS_BUSY) {
@@ -213,7 +212,7 @@ enum qs_status snapshot_read(const struct store_dir *dir, unsigned wait_ms, unsi
     if (status)
         return status;
     if (snapshot->record.scope != dir->scope) {
-        status = error_page(err, -1, "the store says it is of scope %s, but stands in the place of %s",
+        status = error_page(err, -1, "the store is of scope %s, but lies in the directory of scope %s",
                             qs_scope_name(snapshot->record.scope), qs_scope_name(dir->scope));
         error_add_file(err, dir->path);
         qs_snapshot_unref(snapshot);

@@ -35,7 +35,7 @@ const char *qs_scope_name(enum qs_scope scope)
 /* Not absent: where the database is out of order for a while, the user's own narrowing of a policy must not go. */
 static enum qs_status no_home(uid_t uid, struct qs_error *err)
 {
-    error_set(err, QS_IO, "the password database gives no home for uid %u", (unsigned)uid);
+    error_set(err, QS_IO, "the password database has no home for uid %u", (unsigned)uid);
     error_add_advice(err, "give this user an entry with a home, or name the stores with --root");
     return QS_IO;
 }
@@ -49,7 +49,8 @@ static enum qs_status home_of_user(uid_t uid, char **ret_home, struct qs_error *
         AUTO_FREE char *buffer = malloc(cap);
         if (!buffer)
             return error_memory(err);
-        struct passwd entry, *found = NULL;
+        struct passwd entry;
+        struct passwd *found = NULL;
         int code = getpwuid_r(uid, &entry, buffer, cap, &found);
         if (code == ERANGE && cap < (size_t)1 << 24)
             continue;
@@ -145,7 +146,9 @@ static bool in_user_namespace(void)
     char text[128] = "";
     if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
         return true; /* not known: the careful answer */
-    unsigned inside = 1, outside = 1, count = 0;
+    unsigned inside = 1;
+    unsigned outside = 1;
+    unsigned count = 0;
     return sscanf(text, "%u %u %u", &inside, &outside, &count) != 3 || inside != 0 || outside != 0 ||
            count != UINT32_MAX;
 }
@@ -371,7 +374,7 @@ void store_dir_advise_owner(int dir_fd, struct qs_error *err)
     if (!err || err->sys_errno != EACCES || qs_os->fstat(dir_fd, &st) || st.st_uid == geteuid())
         return;
     if (st.st_uid == 0)
-        error_add_advice(err, "only root may write there: sudo, or --user for settings of your own");
+        error_add_advice(err, "only root may write there: use sudo, or --user for settings of your own");
     else
         error_add_advice(err, "only its owner may write there, uid %u", (unsigned)st.st_uid);
 }
@@ -441,7 +444,7 @@ enum qs_status store_dir_open_parent(const struct store_dir *dir, bool create, i
 static enum qs_status check_data(const struct store_dir *dir, const struct stat *st, struct qs_error *err)
 {
     if (!S_ISREG(st->st_mode))
-        return error_page(err, -1, "%s is no regular file", STORE_DATA_FILE);
+        return error_page(err, -1, "%s is not a regular file", STORE_DATA_FILE);
     enum qs_status status = check_owner(dir, st, STORE_DATA_FILE, err);
     if (status)
         return status;
@@ -465,7 +468,7 @@ static enum qs_status data_not_opened(int code, bool writable, struct qs_error *
         return error_page(err, -1, "%s is a symbolic link", STORE_DATA_FILE);
     case ENXIO:
     case EISDIR:
-        return error_page(err, -1, "%s is no regular file", STORE_DATA_FILE);
+        return error_page(err, -1, "%s is not a regular file", STORE_DATA_FILE);
     case EROFS:
         return error_sys(err, QS_UNTRUSTED, code, "%s cannot be written", STORE_DATA_FILE);
     default:
@@ -533,7 +536,7 @@ static enum qs_status check_file_system(int dir_fd, struct qs_error *err)
     const char *name = store_dir_network_name((uint32_t)fs.f_type);
     if (!name)
         return QS_OK;
-    error_set(err, QS_UNTRUSTED, "the store lies on a network file system (%s), where it can be read only", name);
+    error_set(err, QS_UNTRUSTED, "the store is on a network file system (%s), where it can only be read", name);
     error_add_advice(err, "keep stores on a local disk and write them there");
     return QS_UNTRUSTED;
 }

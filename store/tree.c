@@ -65,7 +65,7 @@ static enum qs_status check_order(const struct walk *w, const uint8_t *page, uin
 static enum qs_status counts_differ(const struct walk *w, struct qs_error *err)
 {
     return error_page(err, w->db->root == PAGE_NONE ? -1 : (int64_t)w->db->root,
-                      "the tree at page %lld has other counts than recorded", (long long)w->db->root);
+                      "the counts of the tree at page %lld differ from those recorded", (long long)w->db->root);
 }
 
 /* The most that one entry's value may take: a list of all pages in the free tree, a setting's text elsewhere. */
@@ -168,7 +168,7 @@ static enum qs_status check_shape(const struct page_cache *pages, const struct d
     bool empty = db->root == PAGE_NONE;
     if (empty != (db->depth == 0) || db->depth > DB_MAX_DEPTH ||
         (empty && (db->entries || db->leaf_pages || db->branch_pages || db->overflow_pages)))
-        return error_page(err, -1, "a tree of depth %u with root %lld and %llu entries cannot be", db->depth,
+        return error_page(err, -1, "an impossible tree: depth %u, root %lld, %llu entries", db->depth,
                           (long long)db->root, (unsigned long long)db->entries);
     if (db->branch_pages >= most || db->leaf_pages >= most || db->overflow_pages >= most ||
         db->branch_pages + db->leaf_pages + db->overflow_pages >= most)

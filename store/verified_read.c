@@ -67,7 +67,8 @@ static enum qs_status decode_pair(const uint8_t metas[METAS_BYTES], struct meta 
     if (pair[0].page_size != pair[1].page_size)
         return error_page(err, 1, "the meta pages name different page sizes");
     if ((a & 1) != 0 || (b & 1) != 1 || (a + 1 != b && b + 1 != a))
-        return error_page(err, a > b ? 0 : 1, "the metas bear the transaction ids %llu and %llu, which are no pair",
+        return error_page(err, a > b ? 0 : 1,
+                          "the meta pages have the transaction ids %llu and %llu; expected are two in a row",
                           (unsigned long long)a, (unsigned long long)b);
     return QS_OK;
 }
@@ -91,7 +92,7 @@ static enum qs_status take_name(void *context, const struct node *node, struct q
         if (len != node->key_len || memcmp(node->key, store_db_names[i], len) != 0)
             continue;
         if (node->flags != NODE_SUBDATA || node->data_len != DB_BYTES)
-            return error_page(err, -1, "the entry of database \"%s\" has not its form", store_db_names[i]);
+            return error_page(err, -1, "the entry of database \"%s\" is malformed", store_db_names[i]);
         db_decode(node->data, &names->dbs[i]);
         if (names->dbs[i].flags)
             return error_page(err, -1, "database \"%s\" has flags %#x", store_db_names[i], names->dbs[i].flags);
@@ -108,7 +109,7 @@ static enum qs_status check_names(const struct names *names, unsigned wanted, co
     if ((names->seen & wanted) != wanted)
         return error_page(err, (int64_t)meta->main.root, "a database is missing (seen: %#x)", names->seen);
     if (names->others && wanted == NAMES_OURS)
-        return error_page(err, -1, "there is a database of an unknown name");
+        return error_page(err, -1, "there is a database with an unknown name");
     return QS_OK;
 }
 
@@ -118,7 +119,7 @@ static enum qs_status take_record(void *context, const struct node *node, struct
 {
     if (node->key_len != sizeof META_RECORD_KEY - 1 || memcmp(node->key, META_RECORD_KEY, node->key_len) != 0 ||
         node->flags & NODE_SUBDATA)
-        return error_page(err, -1, "the meta database holds something else than its record");
+        return error_page(err, -1, "the meta database contains something other than its record");
     return meta_record_decode(node->data, node->data_len, context, err);
 }
 
@@ -187,7 +188,7 @@ static enum qs_status walk_area(struct page_cache *pages, const struct db *db, e
 {
     struct area_fill fill = {.list = list, .expected = expected};
     if (db->entries != expected)
-        return error_page(err, -1, "a database has %llu entries where its record says %llu",
+        return error_page(err, -1, "a database has %llu entries, but its record says %llu",
                           (unsigned long long)db->entries, (unsigned long long)expected);
     if (expected > area_most[area])
         return error_page(err, -1, "a database has %llu entries; the most is %llu", (unsigned long long)expected,
@@ -208,8 +209,7 @@ static enum qs_status take_free_list(void *context, const struct node *node, str
     uint64_t id = load_u64(node->key);
     uint64_t count = node->data_len >= 8 && node->data_len % 8 == 0 ? load_u64(node->data) : UINT64_MAX;
     if (node->flags & NODE_SUBDATA || id == 0 || id > check->txn_id || count > node->data_len / 8 - 1)
-        return error_page(err, -1, "the list of pages freed by transaction %llu has not its form",
-                          (unsigned long long)id);
+        return error_page(err, -1, "the list of pages freed by transaction %llu is malformed", (unsigned long long)id);
     uint64_t above = UINT64_MAX;
     check->free_pages += count;
     for (uint64_t i = 1; i <= count; i++) {

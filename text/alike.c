@@ -19,9 +19,13 @@ static int next_letter(const unsigned char **at, const unsigned char *end)
 
 bool alike_spelt(const void *a, size_t a_len, const void *b, size_t b_len)
 {
-    const unsigned char *x = a, *y = b, *x_end = x + a_len, *y_end = y + b_len;
+    const unsigned char *x = a;
+    const unsigned char *y = b;
+    const unsigned char *x_end = x + a_len;
+    const unsigned char *y_end = y + b_len;
     for (;;) {
-        int p = next_letter(&x, x_end), q = next_letter(&y, y_end);
+        int p = next_letter(&x, x_end);
+        int q = next_letter(&y, y_end);
         if (p != q)
             return false;
         if (p < 0)
@@ -31,7 +35,8 @@ bool alike_spelt(const void *a, size_t a_len, const void *b, size_t b_len)
 
 unsigned alike_distance(const void *a, size_t a_len, const void *b, size_t b_len, unsigned limit)
 {
-    const unsigned char *x = a, *y = b;
+    const unsigned char *x = a;
+    const unsigned char *y = b;
     unsigned rows[3][ALIKE_MAX_BYTES + 1];
     size_t gap = a_len > b_len ? a_len - b_len : b_len - a_len;
     if (a_len > ALIKE_MAX_BYTES || b_len > ALIKE_MAX_BYTES || gap > limit)
@@ -39,7 +44,8 @@ unsigned alike_distance(const void *a, size_t a_len, const void *b, size_t b_len
     for (size_t j = 0; j <= b_len; j++)
         rows[0][j] = (unsigned)j;
     for (size_t i = 1; i <= a_len; i++) {
-        unsigned *row = rows[i % 3], *above = rows[(i - 1) % 3];
+        unsigned *row = rows[i % 3];
+        unsigned *above = rows[(i - 1) % 3];
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= b_len; j++) {
             unsigned best = above[j - 1] + (fold(x[i - 1]) != fold(y[j - 1]));

@@ -75,14 +75,14 @@ static enum qs_status parse_json(struct doc *doc, struct qs_error *err)
     bool is_utf8 = utf8_valid(doc->text, doc->len, &bad); /* comments too, so before they are blanked */
     enum qs_status status = jsontext_blank_comments(doc->text, doc->len, err);
     if (!is_utf8) {
-        (void)error_set(err, QS_INVALID, "the text is not UTF-8");
+        error_set(err, QS_INVALID, "the text is not UTF-8");
         jsontext_blame(doc->text, doc->len, bad + 1, true, err);
         return QS_INVALID;
     }
-    if (status != QS_OK)
+    if (status)
         return status;
     if (is_blank(doc->text, doc->len)) {
-        (void)error_set(err, QS_INVALID, "the document is empty");
+        error_set(err, QS_INVALID, "the document is empty");
         error_add_place(err, 1, 1);
         return QS_INVALID;
     }
@@ -100,17 +100,17 @@ static enum qs_status fill(struct doc *doc, const char *text, size_t len, bool o
     doc->len = len;
     doc->text = malloc(len + 1);
     if (!doc->text || !doc->file)
-        return error_sys(err, QS_IO, ENOMEM, "cannot hold a document");
+        return error_memory(err);
     if (len)
         memcpy(doc->text, text, len);
     doc->text[len] = '\0';
     enum qs_status status =
         doc->format == DOC_YAML ? yamltext_parse(doc->text, len, &doc->root, err) : parse_json(doc, err);
-    if (status == QS_OK && object_only && !json_is_object(doc->root)) {
+    if (!status && object_only && !json_is_object(doc->root)) {
         unsigned line, column;
         doc_locate(doc, NULL, false, &line, &column);
         status =
-            error_set(err, QS_INVALID, "the document must be an object; it is of type %s", value_type_name(doc->root));
+            error_set(err, QS_INVALID, "the document must be an object, but is of type %s", value_type_name(doc->root));
         error_add_place(err, line, column);
     }
     return status;
@@ -121,11 +121,11 @@ static enum qs_status parse(const char *file_name, const void *text, size_t len,
 {
     AUTO(doc_release) struct doc *doc = calloc(1, sizeof *doc);
     if (!doc)
-        return error_sys(err, QS_IO, ENOMEM, "cannot hold a document");
+        return error_memory(err);
     doc->file = strdup(file_name);
     doc->format = format;
     enum qs_status status = fill(doc, text, len, object_only, err);
-    if (status != QS_OK) {
+    if (status) {
         error_add_file(err, file_name);
         return status;
     }
@@ -172,7 +172,7 @@ enum qs_status doc_read(const char *file_name, size_t max_bytes, struct doc **re
         }
     }
     enum qs_status status = os_read_all(standard_input ? STDIN_FILENO : fd, name, max_bytes, &text, &len, err);
-    if (status != QS_OK) {
+    if (status) {
         error_add_file(err, name);
         return status;
     }

@@ -52,7 +52,8 @@ static enum qs_status split_blame(struct splitter *splitter, bool at_key, enum q
 /* Containers in a value, one inside the other. */
 static unsigned nesting(const json_t *value, unsigned enough)
 {
-    unsigned deepest = 0, depth;
+    unsigned deepest = 0;
+    unsigned depth;
     json_t *walked = (json_t *)value; /* jansson's iterators change nothing */
     if ((!json_is_object(value) && !json_is_array(value)) || !enough)
         return 0;
@@ -82,12 +83,13 @@ static enum qs_status check_leaf(struct splitter *splitter, const json_t *value)
 {
     unsigned around = splitter->prefix_segments + splitter->depth;
     if (!splitter->key.len)
-        return error_set(splitter->err, QS_INVALID, "the whole must be an object; it is of type %s",
+        return error_set(splitter->err, QS_INVALID, "the whole document must be an object, but is of type %s",
                          value_type_name(value));
     if (around + nesting(value, QS_DOCUMENT_MAX_DEPTH + 1) > QS_DOCUMENT_MAX_DEPTH)
-        return error_set(splitter->err, QS_INVALID, "nested deeper than %u", QS_DOCUMENT_MAX_DEPTH);
+        return error_set(splitter->err, QS_INVALID, "the document is nested deeper than %u levels",
+                         QS_DOCUMENT_MAX_DEPTH);
     if (splitter->count == QS_SETTINGS_MAX_ENTRIES)
-        return error_set(splitter->err, QS_INVALID, "more than %u values", QS_SETTINGS_MAX_ENTRIES);
+        return error_set(splitter->err, QS_INVALID, "the document has more than %u values", QS_SETTINGS_MAX_ENTRIES);
     return QS_OK;
 }
 
@@ -95,17 +97,17 @@ static enum qs_status add_leaf(struct splitter *splitter, const json_t *value)
 {
     struct buf *arena = &splitter->arena;
     enum qs_status status = check_leaf(splitter, value);
-    if (status != QS_OK)
+    if (status)
         return split_blame(splitter, false, status);
     if (!make_space(splitter))
-        return error_sys(splitter->err, QS_IO, ENOMEM, "cannot split a document");
+        return error_memory(splitter->err);
     struct span *span = &splitter->spans[splitter->count];
     span->key = arena->len;
     span->key_len = splitter->key.len;
     buf_add(arena, splitter->key.bytes, splitter->key.len);
     span->value = arena->len;
     status = value_encode(value, arena, splitter->err);
-    if (status != QS_OK)
+    if (status)
         return split_blame(splitter, false, status);
     span->value_len = arena->len - span->value;
     if (span->value_len > QS_VALUE_MAX_BYTES) {
@@ -122,12 +124,13 @@ static enum qs_status split_member(struct splitter *splitter, const struct sorte
 {
     size_t former = splitter->key.len;
     if (splitter->depth == QS_DOCUMENT_MAX_DEPTH) {
-        enum qs_status failed = error_set(splitter->err, QS_INVALID, "nested deeper than %u", QS_DOCUMENT_MAX_DEPTH);
+        enum qs_status failed =
+            error_set(splitter->err, QS_INVALID, "the document is nested deeper than %u levels", QS_DOCUMENT_MAX_DEPTH);
         return split_blame(splitter, false, failed);
     }
     splitter->below[splitter->depth++] = (struct qs_bytes){.data = member->key, .len = member->key_len};
     enum qs_status status = qs_key_push(&splitter->key, member->key, member->key_len, splitter->err);
-    if (status != QS_OK)
+    if (status)
         return split_blame(splitter, true, status);
     status = split(splitter, member->value);
     splitter->key.len = former;
@@ -142,7 +145,7 @@ static enum qs_status split(struct splitter *splitter, const json_t *value)
         return add_leaf(splitter, value);
     AUTO(sorted_members_release) struct sorted_members members;
     enum qs_status status = sorted_members_init(&members, value, splitter->err);
-    for (size_t i = 0; status == QS_OK && i < members.count; i++)
+    for (size_t i = 0; !status && i < members.count; i++)
         status = split_member(splitter, &members.items[i]);
     return status;
 }
@@ -152,7 +155,7 @@ static enum qs_status finish(struct splitter *splitter, struct leaves *ret_leave
 {
     struct leaf *items = NULL;
     if (splitter->arena.failed || (splitter->count && !(items = malloc(splitter->count * sizeof *items))))
-        return error_sys(splitter->err, QS_IO, ENOMEM, "cannot split a document");
+        return error_memory(splitter->err);
     const char *bytes = splitter->arena.data;
     for (size_t i = 0; i < splitter->count; i++) {
         const struct span *span = &splitter->spans[i];
@@ -174,7 +177,7 @@ enum qs_status flatten_value(const json_t *value, const struct qs_key *prefix, c
     for (size_t at = 0; key_next_segment(splitter.key.bytes, splitter.key.len, &at, &segment);)
         splitter.prefix_segments++;
     enum qs_status status = split(&splitter, value);
-    if (status == QS_OK)
+    if (!status)
         status = finish(&splitter, ret_leaves);
     free(splitter.spans);
     buf_release(&splitter.arena);

@@ -48,7 +48,7 @@ enum qs_status jsontext_blank_comments(char *text, size_t len, struct qs_error *
             if (!end) {
                 unsigned line, column;
                 parse_position_of(text, at, &line, &column);
-                (void)error_set(err, QS_INVALID, "a comment does not end");
+                error_set(err, QS_INVALID, "a comment is not closed");
                 error_add_place(err, line, column);
                 return QS_INVALID;
             }
@@ -137,7 +137,9 @@ static size_t within_token(const char *text, size_t at, size_t stop)
 
 size_t jsontext_walk(const char *text, size_t len, size_t stop, struct parse_position *position)
 {
-    bool key_expected = false, going = true, closed;
+    bool key_expected = false;
+    bool going = true;
+    bool closed;
     for (size_t at = 0; at < len && going;) {
         if (is_space(text[at])) {
             at++;
@@ -209,7 +211,7 @@ static const char *fault_text(const json_error_t *fault)
 {
     switch (json_error_code(fault)) {
     case json_error_duplicate_key:
-        return "a key stands twice in one object";
+        return "a key occurs twice in one object";
     case json_error_null_character:
     case json_error_null_byte_in_key:
         return "\\u0000 is not allowed";
@@ -225,18 +227,18 @@ enum qs_status jsontext_parse(const char *text, size_t len, json_t **ret_value, 
 {
     size_t at;
     if (!utf8_valid(text, len, &at)) {
-        (void)error_set(err, QS_INVALID, "the text is not UTF-8");
+        error_set(err, QS_INVALID, "the text is not UTF-8");
         jsontext_blame(text, len, at + 1, true, err);
         return QS_INVALID;
     }
     const char *zero = memchr(text, 0, len); /* jansson takes one behind a number for the end */
     if (zero) {
-        (void)error_set(err, QS_INVALID, "a zero byte in the text");
+        error_set(err, QS_INVALID, "the text contains a zero byte");
         jsontext_blame(text, len, (size_t)(zero - text) + 1, true, err);
         return QS_INVALID;
     }
     if (too_deep(text, len, &at)) {
-        (void)error_set(err, QS_INVALID, "nested deeper than %u", QS_DOCUMENT_MAX_DEPTH);
+        error_set(err, QS_INVALID, "the document is nested deeper than %u levels", QS_DOCUMENT_MAX_DEPTH);
         jsontext_blame(text, len, at + 1, true, err);
         return QS_INVALID;
     }
@@ -247,8 +249,8 @@ enum qs_status jsontext_parse(const char *text, size_t len, json_t **ret_value, 
         return QS_OK;
     }
     if (json_error_code(&fault) == json_error_out_of_memory)
-        return error_sys(err, QS_IO, ENOMEM, "cannot parse JSON");
-    (void)error_set(err, QS_INVALID, "invalid JSON: %s", fault_text(&fault));
+        return error_memory(err);
+    error_set(err, QS_INVALID, "invalid JSON: %s", fault_text(&fault));
     bool at_end = json_error_code(&fault) == json_error_premature_end_of_input || fault.position <= 0;
     jsontext_blame(text, len, at_end ? SIZE_MAX : (size_t)fault.position, false, err);
     return QS_INVALID;

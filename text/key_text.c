@@ -17,7 +17,7 @@ struct key_parser {
 
 static enum qs_status key_fault(struct key_parser *parser, const char *at, const char *message)
 {
-    (void)error_set(parser->err, QS_INVALID, "%s", message);
+    error_set(parser->err, QS_INVALID, "%s", message);
     error_add_place(parser->err, 1, (unsigned)(at - parser->text) + 1);
     return QS_INVALID;
 }
@@ -25,7 +25,7 @@ static enum qs_status key_fault(struct key_parser *parser, const char *at, const
 static enum qs_status add_bytes(struct key_parser *parser, const char *bytes, size_t len)
 {
     if (parser->key->len + len > QS_KEY_MAX_BYTES) {
-        (void)error_set(parser->err, QS_INVALID, "a key is longer than %u bytes", QS_KEY_MAX_BYTES);
+        error_set(parser->err, QS_INVALID, "a key is longer than %u bytes", QS_KEY_MAX_BYTES);
         error_add_place(parser->err, 1, (unsigned)(parser->at - parser->text) + 1);
         return QS_INVALID;
     }
@@ -37,7 +37,7 @@ static enum qs_status add_bytes(struct key_parser *parser, const char *bytes, si
 static enum qs_status begin_segment(struct key_parser *parser)
 {
     if (parser->segments == QS_KEY_MAX_SEGMENTS) {
-        (void)error_set(parser->err, QS_INVALID, "a key has more than %u segments", QS_KEY_MAX_SEGMENTS);
+        error_set(parser->err, QS_INVALID, "a key has more than %u segments", QS_KEY_MAX_SEGMENTS);
         error_add_place(parser->err, 1, (unsigned)(parser->at - parser->text) + 1);
         return QS_INVALID;
     }
@@ -79,7 +79,7 @@ static enum qs_status add_code_point(struct key_parser *parser, unsigned digits)
     char bytes[4];
     size_t len = utf8_put(code, bytes);
     if (!code || !len)
-        return key_fault(parser, escape, "an escape in the key names no character that a key may hold");
+        return key_fault(parser, escape, "an escape in the key does not name an allowed character");
     if (add_bytes(parser, bytes, len) != QS_OK)
         return QS_INVALID;
     parser->at += digits;
@@ -88,7 +88,8 @@ static enum qs_status add_code_point(struct key_parser *parser, unsigned digits)
 
 static enum qs_status add_escape(struct key_parser *parser)
 {
-    static const char names[] = "btnfr\"\\", values[] = "\b\t\n\f\r\"\\";
+    static const char names[] = "btnfr\"\\";
+    static const char values[] = "\b\t\n\f\r\"\\";
     const char *escape = parser->at++;
     char name = *parser->at;
     if (name == 'u' || name == 'U') {
@@ -97,7 +98,8 @@ static enum qs_status add_escape(struct key_parser *parser)
     }
     const char *found = name ? strchr(names, name) : NULL;
     if (!found)
-        return key_fault(parser, escape, "an escape in the key is none of \\b \\t \\n \\f \\r \\\" \\\\ \\u \\U");
+        return key_fault(parser, escape,
+                         "an unknown escape in the key; allowed: \\b \\t \\n \\f \\r \\\" \\\\ \\u \\U");
     parser->at++;
     return add_bytes(parser, &values[found - names], 1);
 }
@@ -108,7 +110,7 @@ static enum qs_status parse_quoted(struct key_parser *parser)
     enum qs_status status = QS_OK;
     while (*parser->at != '"') {
         if (!*parser->at)
-            return key_fault(parser, open, "a quoted segment of the key does not end");
+            return key_fault(parser, open, "a quoted segment of the key is not closed");
         if ((unsigned char)*parser->at < 0x20 || *parser->at == 0x7f)
             return key_fault(parser, parser->at, "a control character in the key must be escaped");
         if (*parser->at == '\\') {
@@ -117,13 +119,13 @@ static enum qs_status parse_quoted(struct key_parser *parser)
             status = add_bytes(parser, parser->at, 1);
             parser->at++;
         }
-        if (status != QS_OK)
+        if (status)
             return status;
     }
     status = end_segment(parser);
     parser->at++;
-    if (status == QS_OK && *parser->at && *parser->at != '.')
-        return key_fault(parser, parser->at, "after a quoted segment of the key a dot must follow");
+    if (!status && *parser->at && *parser->at != '.')
+        return key_fault(parser, parser->at, "a quoted segment of the key must be followed by a dot");
     return status;
 }
 
@@ -134,12 +136,12 @@ static enum qs_status parse_bare(struct key_parser *parser)
     const char *start = parser->at;
     for (; *parser->at && *parser->at != '.'; parser->at++) {
         if (*parser->at == '"')
-            return key_fault(parser, parser->at, "a quote within a bare segment of the key");
+            return key_fault(parser, parser->at, "a bare segment of the key contains a quote");
         if ((unsigned char)*parser->at < 0x20 || *parser->at == 0x7f)
             return key_fault(parser, parser->at, "a control character in the key must be quoted and escaped");
     }
     enum qs_status status = add_bytes(parser, start, (size_t)(parser->at - start));
-    return status == QS_OK ? end_segment(parser) : status;
+    return status ? status : end_segment(parser);
 }
 
 /* RFC 6901: "~1" is a slash, "~0" a tilde; all else stands for itself. parser->at is at a slash. */
@@ -163,11 +165,11 @@ static enum qs_status parse_segments(struct key_parser *parser)
     bool pointer = *parser->at == '/';
     do {
         enum qs_status status = begin_segment(parser);
-        if (status == QS_OK && pointer)
+        if (!status && pointer)
             status = parse_pointer_segment(parser);
-        else if (status == QS_OK)
+        else if (!status)
             status = *parser->at == '"' ? parse_quoted(parser) : parse_bare(parser);
-        if (status != QS_OK)
+        if (status)
             return status;
         if (!*parser->at)
             return QS_OK;

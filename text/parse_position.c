@@ -113,7 +113,9 @@ void parse_position_path(const struct parse_position *position, char *text, size
 
 void parse_position_of(const char *text, size_t offset, unsigned *ret_line, unsigned *ret_column)
 {
-    const char *at = text, *end = text + offset, *newline;
+    const char *at = text;
+    const char *end = text + offset;
+    const char *newline;
     unsigned line = 1;
     while (at < end && (newline = memchr(at, '\n', (size_t)(end - at)))) {
         at = newline + 1;

@@ -10,19 +10,21 @@
 
 static int compare_members(const void *a, const void *b)
 {
-    const struct sorted_member *left = a, *right = b;
+    const struct sorted_member *left = a;
+    const struct sorted_member *right = b;
     return key_compare(left->key, left->key_len, right->key, right->key_len);
 }
 
 enum qs_status sorted_members_init(struct sorted_members *members, const json_t *object, struct qs_error *err)
 {
-    size_t count = json_object_size(object), at = 0;
+    size_t count = json_object_size(object);
+    size_t at = 0;
     members->items = members->fixed;
     members->count = 0;
     if (count > SORTED_MEMBERS_FIXED) {
         members->items = malloc(count * sizeof *members->items);
         if (!members->items)
-            return error_sys(err, QS_IO, ENOMEM, "cannot sort the keys of an object");
+            return error_memory(err);
     }
     /* jansson's iterators take a pointer to non-const but change nothing. */
     json_t *walked = (json_t *)object;

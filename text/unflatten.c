@@ -19,7 +19,7 @@ struct joiner {
 static enum qs_status join_damage(struct joiner *joiner, const struct leaf *leaf, const char *reason)
 {
     char path[QS_ERROR_PATH_BYTES];
-    (void)error_page(joiner->err, -1, "%s", reason);
+    error_page(joiner->err, -1, "%s", reason);
     error_add_path(joiner->err, qs_key_format(leaf->key.data, leaf->key.len, path, sizeof path));
     return QS_DAMAGED;
 }
@@ -42,8 +42,8 @@ static enum qs_status decode_leaf(struct joiner *joiner, const struct leaf *leaf
     struct qs_error inner = {0};
     enum qs_status status = value_decode(leaf->value.data, leaf->value.len, ret_value, &inner);
     if (status == QS_INVALID)
-        return join_damage(joiner, leaf, "a stored value is no JSON");
-    return status == QS_OK ? QS_OK : error_sys(joiner->err, QS_IO, ENOMEM, "cannot assemble a document");
+        return join_damage(joiner, leaf, "a stored value is not JSON");
+    return !status ? QS_OK : error_memory(joiner->err);
 }
 
 /* How many whole segments the last key and this one have in common, from the prefix on. */
@@ -51,7 +51,9 @@ static size_t common_segments(const struct joiner *joiner, const struct leaf *le
 {
     if (!joiner->last)
         return 0;
-    size_t count = 0, at = joiner->prefix_len, other_at = joiner->prefix_len;
+    size_t count = 0;
+    size_t at = joiner->prefix_len;
+    size_t other_at = joiner->prefix_len;
     struct qs_bytes segment, other;
     while (key_next_segment(leaf->key.data, leaf->key.len, &at, &segment) &&
            key_next_segment(joiner->last->key.data, joiner->last->key.len, &other_at, &other) &&
@@ -63,8 +65,11 @@ static size_t common_segments(const struct joiner *joiner, const struct leaf *le
 /* Puts value (taking it) at the leaf's key, opening the objects on the way. */
 static enum qs_status place_leaf(struct joiner *joiner, const struct leaf *leaf, json_t *value)
 {
-    size_t common = common_segments(joiner, leaf), at = joiner->prefix_len, depth = 0;
-    struct qs_bytes segment, next = {0};
+    size_t common = common_segments(joiner, leaf);
+    size_t at = joiner->prefix_len;
+    size_t depth = 0;
+    struct qs_bytes segment;
+    struct qs_bytes next = {0};
     bool more = key_next_segment(leaf->key.data, leaf->key.len, &at, &segment);
     for (; more; segment = next, depth++) {
         more = key_next_segment(leaf->key.data, leaf->key.len, &at, &next);
@@ -74,7 +79,7 @@ static enum qs_status place_leaf(struct joiner *joiner, const struct leaf *leaf,
         if (json_object_setn_new_nocheck(joiner->open[depth], segment.data, segment.len, member) != 0) {
             if (more)
                 json_decref(value);
-            return error_sys(joiner->err, QS_IO, ENOMEM, "cannot assemble a document");
+            return error_memory(joiner->err);
         }
         if (more)
             joiner->open[depth + 1] = member;
@@ -90,9 +95,9 @@ static enum qs_status join_leaf(struct joiner *joiner, const struct leaf *leaf, 
     if (prefix && !key_covers(prefix->bytes, prefix->len, leaf->key.data, leaf->key.len))
         return join_damage(joiner, leaf, "a key lies outside the subtree");
     enum qs_status status = check_order(joiner, leaf);
-    if (status == QS_OK)
+    if (!status)
         status = decode_leaf(joiner, leaf, &value);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (json_is_object(value) && json_object_size(value)) {
         json_decref(value);
@@ -113,15 +118,15 @@ enum qs_status unflatten_leaves(const struct leaf *items, size_t count, const st
 {
     struct joiner joiner = {.root = json_object(), .err = err};
     if (!joiner.root)
-        return error_sys(err, QS_IO, ENOMEM, "cannot assemble a document");
+        return error_memory(err);
     joiner.open[0] = joiner.root;
     joiner.prefix_len = prefix && prefix->len ? prefix->len + 1 : 0;
     if (prefix && !prefix->len)
         prefix = NULL;
     enum qs_status status = QS_OK;
-    for (size_t i = 0; status == QS_OK && i < count; i++)
+    for (size_t i = 0; !status && i < count; i++)
         status = join_leaf(&joiner, &items[i], prefix);
-    if (status != QS_OK) {
+    if (status) {
         json_decref(joiner.root);
         return status;
     }

@@ -127,7 +127,8 @@ bool value_equal(const json_t *a, const json_t *b)
 {
     if (!a || !b || json_typeof(a) != json_typeof(b))
         return false;
-    double left = json_real_value(a), right = json_real_value(b);
+    double left = json_real_value(a);
+    double right = json_real_value(b);
     switch (json_typeof(a)) {
     case JSON_OBJECT:
         return equal_objects(a, b);

@@ -27,7 +27,8 @@ static const char escape_of[256] = {
 void value_encode_string(const char *text, size_t len, struct buf *out)
 {
     static const char hex[] = "0123456789abcdef";
-    const char *end = text + len, *run = text;
+    const char *end = text + len;
+    const char *run = text;
     buf_add_char(out, '"');
     for (const char *p = text; p < end; p++) {
         unsigned char c = (unsigned char)*p;
@@ -69,7 +70,7 @@ static enum qs_status encode_array(struct encoder *encoder, const json_t *value)
             buf_add_char(encoder->out, ',');
         encode_break(encoder);
         enum qs_status status = encode_any(encoder, json_array_get(value, i));
-        if (status != QS_OK)
+        if (status)
             return status;
     }
     return QS_OK;
@@ -79,7 +80,7 @@ static enum qs_status encode_members(struct encoder *encoder, const json_t *valu
 {
     AUTO(sorted_members_release) struct sorted_members members;
     enum qs_status status = sorted_members_init(&members, value, encoder->err);
-    for (size_t i = 0; status == QS_OK && i < members.count; i++) {
+    for (size_t i = 0; !status && i < members.count; i++) {
         if (i)
             buf_add_char(encoder->out, ',');
         encode_break(encoder);
@@ -94,7 +95,7 @@ static enum qs_status encode_container(struct encoder *encoder, const json_t *va
 {
     bool object = json_is_object(value);
     if (encoder->depth == QS_DOCUMENT_MAX_DEPTH)
-        return error_set(encoder->err, QS_INVALID, "a value is nested deeper than %u", QS_DOCUMENT_MAX_DEPTH);
+        return error_set(encoder->err, QS_INVALID, "a value is nested deeper than %u levels", QS_DOCUMENT_MAX_DEPTH);
     if ((object ? json_object_size(value) : json_array_size(value)) == 0) {
         buf_add(encoder->out, object ? "{}" : "[]", 2);
         return QS_OK;
@@ -103,7 +104,7 @@ static enum qs_status encode_container(struct encoder *encoder, const json_t *va
     encoder->depth++;
     enum qs_status status = object ? encode_members(encoder, value) : encode_array(encoder, value);
     encoder->depth--;
-    if (status != QS_OK)
+    if (status)
         return status;
     encode_break(encoder);
     buf_add_char(encoder->out, object ? '}' : ']');
@@ -139,15 +140,15 @@ static enum qs_status encode_any(struct encoder *encoder, const json_t *value)
         buf_add_str(encoder->out, "null");
         return QS_OK;
     }
-    return error_set(encoder->err, QS_INVALID, "a value of no known type");
+    return error_set(encoder->err, QS_INVALID, "a value has an unknown type");
 }
 
 static enum qs_status encode(const json_t *value, bool pretty, struct buf *out, struct qs_error *err)
 {
     struct encoder encoder = {.out = out, .err = err, .pretty = pretty};
     enum qs_status status = encode_any(&encoder, value);
-    if (status == QS_OK && out->failed)
-        return error_sys(err, QS_IO, ENOMEM, "cannot hold the text of a value");
+    if (!status && out->failed)
+        return error_memory(err);
     return status;
 }
 

@@ -39,7 +39,8 @@ static size_t offset_of(struct reader *reader, const yaml_mark_t *mark)
 {
     if (mark->index < reader->seen_index)
         reader->seen_index = reader->seen_offset = 0;
-    size_t at = reader->seen_offset, index = reader->seen_index;
+    size_t at = reader->seen_offset;
+    size_t index = reader->seen_index;
     for (; index < mark->index && at < reader->len; index++)
         for (at++; at < reader->len && ((unsigned char)reader->text[at] & 0xc0) == 0x80;)
             at++;
@@ -52,7 +53,7 @@ static enum qs_status fault_at(struct reader *reader, size_t at, const char *mes
 {
     unsigned line, column;
     char path[QS_ERROR_PATH_BYTES];
-    (void)error_set(reader->err, QS_INVALID, "invalid YAML: %s", message);
+    error_set(reader->err, QS_INVALID, "invalid YAML: %s", message);
     parse_position_of(reader->text, at, &line, &column);
     error_add_place(reader->err, line, column);
     parse_position_path(reader->position, path, sizeof path);
@@ -67,7 +68,7 @@ static enum qs_status fault(struct reader *reader, const yaml_event_t *event, co
 
 static enum qs_status no_memory(struct reader *reader)
 {
-    return error_sys(reader->err, QS_IO, ENOMEM, "cannot parse YAML");
+    return error_memory(reader->err);
 }
 
 static enum qs_status parser_fault(struct reader *reader)
@@ -80,7 +81,7 @@ static enum qs_status parser_fault(struct reader *reader)
                    parser->context ? " " : "", parser->context ? parser->context : "");
     size_t at = parser->error == YAML_READER_ERROR ? parser->problem_offset : offset_of(reader, &parser->problem_mark);
     if (at < reader->len && reader->text[at] == '\t' && parser->error == YAML_SCANNER_ERROR)
-        return fault_at(reader, at, "a tab where only spaces may indent");
+        return fault_at(reader, at, "a tab is used to indent; only spaces are allowed");
     return fault_at(reader, at < reader->len ? at : reader->len, message);
 }
 
@@ -121,18 +122,19 @@ static enum qs_status on_key(struct reader *reader, const yaml_event_t *event)
     if (reader->position->failed)
         return no_memory(reader);
     if (memchr(key, 0, len))
-        return fault(reader, event, "a zero byte in a key");
+        return fault(reader, event, "a key contains a zero byte");
     if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && len == 2 && memcmp(key, "<<", 2) == 0)
         return fault(reader, event, "merge keys are not allowed; put << in quotes if it is meant as a name");
     if (json_object_getn(reader->open[reader->position->depth - 1], key, len))
-        return fault(reader, event, "a key stands twice in one mapping");
+        return fault(reader, event, "a key occurs twice in one mapping");
     reader->key_next = false;
     return QS_OK;
 }
 
 static enum qs_status on_scalar(struct reader *reader, const yaml_event_t *event)
 {
-    const char *text = (const char *)event->data.scalar.value, *reason = NULL;
+    const char *text = (const char *)event->data.scalar.value;
+    const char *reason = NULL;
     size_t len = event->data.scalar.length;
     if (event->data.scalar.tag)
         return fault(reader, event, "tags are not allowed");
@@ -140,7 +142,7 @@ static enum qs_status on_scalar(struct reader *reader, const yaml_event_t *event
         return on_key(reader, event);
     begin_value(reader, event);
     if (memchr(text, 0, len))
-        return fault(reader, event, "a zero byte in a string");
+        return fault(reader, event, "a string contains a zero byte");
     json_t *value = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? yamltext_resolve(text, len, &reason)
                                                                         : json_stringn_nocheck(text, len);
     if (!value && reason)
@@ -160,10 +162,10 @@ static enum qs_status on_open(struct reader *reader, const yaml_event_t *event, 
     json_t *container = object ? json_object() : json_array();
     if (container && reader->position->depth == QS_DOCUMENT_MAX_DEPTH) {
         json_decref(container);
-        return fault(reader, event, "nested too deep (the bound is 64)");
+        return fault(reader, event, "the document is nested deeper than 64 levels");
     }
     enum qs_status status = attach(reader, container);
-    if (status != QS_OK)
+    if (status)
         return status;
     reader->open[reader->position->depth] = container;
     (void)parse_position_open(reader->position, object);
@@ -228,7 +230,7 @@ static enum qs_status read_events(struct reader *reader)
 {
     enum qs_status status = QS_OK;
     bool ended = false;
-    while (status == QS_OK && !ended && !is_target_found(reader)) {
+    while (!status && !ended && !is_target_found(reader)) {
         yaml_event_t event;
         if (!yaml_parser_parse(&reader->parser, &event))
             return parser_fault(reader);
@@ -272,7 +274,8 @@ static bool find_line_separator(const char *text, size_t len, size_t *ret_at)
 
 static bool find_too_many_directives(const char *text, size_t len, size_t *ret_at)
 {
-    const char *at = text, *end = text + len;
+    const char *at = text;
+    const char *end = text + len;
     unsigned count = 0;
     while ((at = memmem(at, (size_t)(end - at), "%TAG", 4))) {
         if ((at == text || at[-1] == '\n' || at[-1] == '\r') && count++ == TAG_DIRECTIVES_MAX) {
@@ -298,7 +301,7 @@ enum qs_status yamltext_parse(const char *text, size_t len, json_t **ret_value, 
     if (find_too_many_directives(text, len, &at))
         return fault_at(&reader, at, "more than 64 %TAG directives");
     enum qs_status status = run(&reader, &value);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (!value)
         return fault_at(&reader, 0, "the document is empty");
@@ -357,7 +360,8 @@ static int prefixed_base(const char *text)
 static bool is_float(const char *text)
 {
     text = skip_sign(text);
-    size_t before = span_digits(text), after = 0;
+    size_t before = span_digits(text);
+    size_t after = 0;
     text += before;
     if (*text == '.') {
         after = span_digits(++text);
@@ -377,7 +381,8 @@ static bool is_float(const char *text)
 
 static bool is_not_finite(const char *text)
 {
-    static const char *const words[] = {".inf", ".Inf", ".INF", NULL}, *const nans[] = {".nan", ".NaN", ".NAN", NULL};
+    static const char *const words[] = {".inf", ".Inf", ".INF", NULL};
+    static const char *const nans[] = {".nan", ".NaN", ".NAN", NULL};
     return one_of(skip_sign(text), words) || one_of(text, nans);
 }
 

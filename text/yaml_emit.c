@@ -34,7 +34,7 @@ static enum qs_status emit(struct writer *writer, int ready, yaml_event_t *event
 {
     if (ready && yaml_emitter_emit(&writer->emitter, event))
         return QS_OK;
-    return error_sys(writer->err, QS_IO, ENOMEM, "cannot write YAML");
+    return error_memory(writer->err);
 }
 
 static enum qs_status emit_text(struct writer *writer, const char *text, size_t len, yaml_scalar_style_t style)
@@ -57,7 +57,7 @@ static enum qs_status emit_other(struct writer *writer, const json_t *value)
 {
     buf_clear(&writer->number);
     enum qs_status status = value_encode(value, &writer->number, writer->err);
-    if (status != QS_OK)
+    if (status)
         return status;
     return emit_text(writer, writer->number.data, writer->number.len, YAML_PLAIN_SCALAR_STYLE);
 }
@@ -69,9 +69,9 @@ static enum qs_status emit_array(struct writer *writer, const json_t *value)
     yaml_event_t event;
     enum qs_status status =
         emit(writer, yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE), &event);
-    for (size_t i = 0; status == QS_OK && i < json_array_size(value); i++)
+    for (size_t i = 0; !status && i < json_array_size(value); i++)
         status = emit_value(writer, json_array_get(value, i));
-    if (status != QS_OK)
+    if (status)
         return status;
     return emit(writer, yaml_sequence_end_event_initialize(&event), &event);
 }
@@ -81,15 +81,15 @@ static enum qs_status emit_object(struct writer *writer, const json_t *value)
     yaml_event_t event;
     AUTO(sorted_members_release) struct sorted_members members;
     enum qs_status status = sorted_members_init(&members, value, writer->err);
-    if (status != QS_OK)
+    if (status)
         return status;
     status = emit(writer, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE), &event);
-    for (size_t i = 0; status == QS_OK && i < members.count; i++) {
+    for (size_t i = 0; !status && i < members.count; i++) {
         status = emit_string(writer, members.items[i].key, members.items[i].key_len);
-        if (status == QS_OK)
+        if (!status)
             status = emit_value(writer, members.items[i].value);
     }
-    if (status != QS_OK)
+    if (status)
         return status;
     return emit(writer, yaml_mapping_end_event_initialize(&event), &event);
 }
@@ -101,7 +101,7 @@ static enum qs_status emit_value(struct writer *writer, const json_t *value)
     if (!json_is_object(value) && !json_is_array(value))
         return emit_other(writer, value);
     if (writer->depth == QS_DOCUMENT_MAX_DEPTH)
-        return error_set(writer->err, QS_INVALID, "a value is nested deeper than %u", QS_DOCUMENT_MAX_DEPTH);
+        return error_set(writer->err, QS_INVALID, "a value is nested deeper than %u levels", QS_DOCUMENT_MAX_DEPTH);
     writer->depth++;
     enum qs_status status = json_is_object(value) ? emit_object(writer, value) : emit_array(writer, value);
     writer->depth--;
@@ -112,13 +112,13 @@ static enum qs_status emit_document(struct writer *writer, const json_t *value)
 {
     yaml_event_t event;
     enum qs_status status = emit(writer, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING), &event);
-    if (status == QS_OK)
+    if (!status)
         status = emit(writer, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1), &event);
-    if (status == QS_OK)
+    if (!status)
         status = emit_value(writer, value);
-    if (status == QS_OK)
+    if (!status)
         status = emit(writer, yaml_document_end_event_initialize(&event, 1), &event);
-    if (status == QS_OK)
+    if (!status)
         status = emit(writer, yaml_stream_end_event_initialize(&event), &event);
     return status;
 }
@@ -127,7 +127,7 @@ enum qs_status value_encode_yaml(const json_t *value, struct buf *out, struct qs
 {
     struct writer writer = {.out = out, .err = err};
     if (!yaml_emitter_initialize(&writer.emitter))
-        return error_sys(err, QS_IO, ENOMEM, "cannot write YAML");
+        return error_memory(err);
     yaml_emitter_set_output(&writer.emitter, write_out, out);
     yaml_emitter_set_unicode(&writer.emitter, 1);
     yaml_emitter_set_indent(&writer.emitter, 2);
@@ -135,7 +135,7 @@ enum qs_status value_encode_yaml(const json_t *value, struct buf *out, struct qs
     enum qs_status status = emit_document(&writer, value);
     yaml_emitter_delete(&writer.emitter);
     buf_release(&writer.number);
-    if (status == QS_OK && out->failed)
-        return error_sys(err, QS_IO, ENOMEM, "cannot write YAML");
+    if (!status && out->failed)
+        return error_memory(err);
     return status;
 }

@@ -62,14 +62,14 @@ static enum qs_status check_kind(mode_t mode, struct qs_error *err)
         what = "a device";
         break;
     }
-    return error_set(err, QS_INVALID, "it is %s and no regular file", what ? what : "of an unknown kind");
+    return error_set(err, QS_INVALID, "not a regular file (%s)", what ? what : "of an unknown kind");
 }
 
 enum qs_status file_backup_name(const struct file_job *job, char name[NAME_MAX + 1], struct qs_error *err)
 {
     size_t len = strlen(job->target.name);
     if (len + 4 > NAME_MAX)
-        return error_set(err, QS_INVALID, "its name is too long for a backup beside it");
+        return error_set(err, QS_INVALID, "the file's name is too long for a backup beside it");
     memcpy(name, job->target.name, len);
     memcpy(name + len, ".bak", 5);
     return QS_OK;
@@ -90,17 +90,17 @@ static enum qs_status check_old(const struct file_job *job, struct qs_error *err
 {
     unsigned flags = job->options.flags;
     enum qs_status status = check_kind(job->old.st_mode, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (job->old.st_uid != qs_os->geteuid() && !(flags & QS_REPLACE_OTHER_OWNER)) {
-        (void)error_set(err, QS_UNTRUSTED, "it belongs to another user (uid %u)", (unsigned)job->old.st_uid);
-        error_add_advice(err, "ask for it with QS_REPLACE_OTHER_OWNER (--other-owner)");
+        error_set(err, QS_UNTRUSTED, "the file belongs to another user (uid %u)", (unsigned)job->old.st_uid);
+        error_add_advice(err, "allow it with QS_REPLACE_OTHER_OWNER (--other-owner)");
         return QS_UNTRUSTED;
     }
     if (job->old.st_nlink > 1 && !(flags & QS_REPLACE_HARDLINKED) && !is_only_backup(job)) {
-        (void)error_set(err, QS_INVALID, "it has %lu names (hard links); the others would keep the old content",
-                        (unsigned long)job->old.st_nlink);
-        error_add_advice(err, "ask for it with QS_REPLACE_HARDLINKED (--hard-linked)");
+        error_set(err, QS_INVALID, "the file has %lu names (hard links); the others would keep the old content",
+                  (unsigned long)job->old.st_nlink);
+        error_add_advice(err, "allow it with QS_REPLACE_HARDLINKED (--hard-linked)");
         return QS_INVALID;
     }
     return QS_OK;
@@ -109,15 +109,15 @@ static enum qs_status check_old(const struct file_job *job, struct qs_error *err
 static enum qs_status open_old(struct file_job *job, struct qs_error *err)
 {
     enum qs_status status = check_kind(job->target.st.st_mode, err); /* before a device or a FIFO is opened */
-    if (status != QS_OK)
+    if (status)
         return status;
     job->old_fd = os_open_at(job->dir_fd, job->target.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, 0);
     if (job->old_fd < 0) {
         job->again = errno == ENOENT || errno == ELOOP;
-        return error_sys(err, QS_IO, errno, "cannot open it to keep its attributes");
+        return error_sys(err, QS_IO, errno, "the file cannot be opened, so its attributes cannot be kept");
     }
     if (TEMP_FAILURE_RETRY(qs_os->fstat(job->old_fd, &job->old)) != 0)
-        return error_sys(err, QS_IO, errno, "cannot examine it");
+        return error_sys(err, QS_IO, errno, "the file cannot be examined");
     return check_old(job, err);
 }
 
@@ -125,12 +125,12 @@ static enum qs_status check_wishes(const struct file_job *job, struct qs_error *
 {
     unsigned flags = job->options.flags;
     if (job->target.exists)
-        return flags & QS_REPLACE_NEW_ONLY ? error_set(err, QS_CONFLICT, "it exists already") : QS_OK;
+        return flags & QS_REPLACE_NEW_ONLY ? error_set(err, QS_CONFLICT, "the file exists already") : QS_OK;
     if (job->options.expect)
-        return error_set(err, QS_CONFLICT, "it does not exist");
+        return error_set(err, QS_CONFLICT, "the file does not exist");
     if (job->target.dangling && !(flags & QS_REPLACE_DANGLING)) {
-        (void)error_set(err, QS_INVALID, "it is a link to a file that does not exist");
-        error_add_advice(err, "ask for it with QS_REPLACE_DANGLING (--dangling)");
+        error_set(err, QS_INVALID, "the path is a link to a file that does not exist");
+        error_add_advice(err, "allow it with QS_REPLACE_DANGLING (--dangling)");
         return QS_INVALID;
     }
     return QS_OK;
@@ -141,13 +141,13 @@ static enum qs_status job_open(struct file_job *job, struct qs_error *err)
 {
     unsigned foreign = job->options.flags & QS_REPLACE_OTHER_OWNER ? RESOLVE_FOREIGN : 0;
     enum qs_status status = resolve_target(job->file, foreign, &job->target, err);
-    if (status == QS_OK)
+    if (!status)
         status = check_wishes(job, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     job->dir_fd = os_open_at(job->target.dir_fd, ".", O_RDONLY | O_DIRECTORY, 0, 0);
     if (job->dir_fd < 0)
-        return error_sys(err, QS_IO, errno, "cannot open its directory");
+        return error_sys(err, QS_IO, errno, "the file's directory cannot be opened");
     file_hash(job->target.name, job->hash);
     file_stray_clean(job);
     return job->target.exists ? open_old(job, err) : QS_OK;
@@ -191,7 +191,7 @@ static enum qs_status temp_fill(struct file_job *job, struct qs_error *err)
     if (os_write_full(job->temp_fd, job->data, job->len) != 0)
         return error_sys(err, QS_IO, errno, "cannot write the new content; the file was left as it was");
     enum qs_status status = job->target.exists ? file_attr_keep(job, err) : file_attr_new(job, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (os_fsync(job->temp_fd) != 0)
         return error_sys(err, QS_IO, errno, "cannot flush the new content; the file was left as it was");
@@ -225,8 +225,8 @@ static enum qs_status check_expected(const struct file_job *job, struct qs_error
     if (!job->options.expect)
         return QS_OK;
     enum qs_status status = file_content_is(job->old_fd, job->options.expect, job->options.expect_len, &same, err);
-    if (status == QS_OK && !same)
-        return error_set(err, QS_CONFLICT, "it does not contain what was expected; the file was left as it was");
+    if (!status && !same)
+        return error_set(err, QS_CONFLICT, "the file does not contain what was expected; the file was left as it was");
     return status;
 }
 
@@ -245,19 +245,20 @@ int file_rename_new(int from_fd, const char *from, int to_fd, const char *to)
 /* FILE gets a second name, which then replaces FILE.bak: both exist at every moment. */
 static enum qs_status make_backup(struct file_job *job, struct qs_error *err)
 {
-    char bak[NAME_MAX + 1], link[FILE_TEMP_BYTES];
+    char bak[NAME_MAX + 1];
+    char link[FILE_TEMP_BYTES];
     enum qs_status status = file_backup_name(job, bak, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     (void)snprintf(link, sizeof link, ".qs-bak-%.16s-%.16s", job->hash, job->random);
     if (TEMP_FAILURE_RETRY(qs_os->linkat(job->dir_fd, job->target.name, job->dir_fd, link, 0)) != 0) {
         job->again = errno == ENOENT;
-        return error_sys(err, QS_IO, errno, "cannot keep the former file by a link; the file was left as it was");
+        return error_sys(err, QS_IO, errno, "cannot link the former file as a backup; the file was left as it was");
     }
     if (TEMP_FAILURE_RETRY(qs_os->renameat2(job->dir_fd, link, job->dir_fd, bak, 0)) != 0)
         status = error_sys(err, QS_IO, errno, "cannot make '%s'; the file was left as it was", bak);
     /* rename(2): where both are names of one file already, it does nothing and says so to nobody. */
-    if (status != QS_OK || job->old.st_nlink > 1)
+    if (status || job->old.st_nlink > 1)
         (void)TEMP_FAILURE_RETRY(qs_os->unlinkat(job->dir_fd, link, 0));
     return status;
 }
@@ -282,9 +283,9 @@ static enum qs_status rename_over(struct file_job *job, struct qs_error *err)
         return QS_OK;
     }
     if (code == EEXIST && (job->options.flags & QS_REPLACE_NEW_ONLY))
-        return error_set(err, QS_CONFLICT, "it exists already");
+        return error_set(err, QS_CONFLICT, "the file exists already");
     job->again = code == EEXIST;
-    (void)error_sys(err, QS_IO, code, "cannot rename the new content into place; the file was left as it was");
+    error_sys(err, QS_IO, code, "cannot rename the new content into place; the file was left as it was");
     if (code == EBUSY)
         error_add_advice(err, "is it a mount point?");
     return err ? err->status : QS_IO;
@@ -297,27 +298,27 @@ static enum qs_status job_commit(struct file_job *job, struct qs_error *err)
     enum qs_status status = QS_OK;
     if (job->target.exists && (job->options.flags & QS_REPLACE_BACKUP))
         status = make_backup(job, err);
-    return status == QS_OK ? rename_over(job, err) : status;
+    return status ? status : rename_over(job, err);
 }
 
 static enum qs_status attempt(struct file_job *job, struct qs_error *err)
 {
     enum qs_status status = job_open(job, err);
-    if (status == QS_OK)
+    if (!status)
         status = check_expected(job, err);
-    if (status == QS_OK)
+    if (!status)
         status = pick_random(job, err);
-    if (status == QS_OK && job->options.expect)
+    if (!status && job->options.expect)
         status = file_swap_create(job, err);
-    if (status == QS_OK)
+    if (!status)
         status = temp_create(job, err);
-    if (status == QS_OK)
+    if (!status)
         status = temp_fill(job, err);
-    if (status == QS_OK)
+    if (!status)
         status = job_commit(job, err);
-    if (status == QS_OK && os_fsync(job->dir_fd) != 0)
+    if (!status && os_fsync(job->dir_fd) != 0)
         status = error_sys(err, QS_IO, errno,
-                           "it holds the new content, but its directory cannot be flushed: a power "
+                           "the file has the new content, but its directory cannot be flushed: a power "
                            "cut may bring the old one back");
     return status;
 }

@@ -58,8 +58,7 @@ static enum qs_status copy_attr(const struct file_job *job, const char *name, ch
     struct qs_error why = {0};
     enum qs_status status = set_attr(job, name, value, (size_t)len, &why);
     bool label = !strncmp(name, "security.", 9);
-    if (status == QS_OK ||
-        (label && (why.sys_errno == EPERM || why.sys_errno == EACCES || why.sys_errno == EOPNOTSUPP)))
+    if (!status || (label && (why.sys_errno == EPERM || why.sys_errno == EACCES || why.sys_errno == EOPNOTSUPP)))
         return QS_OK;
     if (err)
         *err = why;
@@ -71,12 +70,12 @@ static enum qs_status copy_attrs(const struct file_job *job, const char *list, s
 {
     AUTO_FREE char *value = malloc(ATTR_VALUE_MAX);
     if (!value)
-        return error_sys(err, QS_IO, ENOMEM, "cannot keep the extended attributes");
+        return error_memory(err);
     for (const char *name = list; name < list + len; name += strlen(name) + 1) {
         if (!is_kept(job, name))
             continue;
         enum qs_status status = copy_attr(job, name, value, err);
-        if (status != QS_OK)
+        if (status)
             return status;
         *ret_acl = *ret_acl || !strcmp(name, ACL_ACCESS);
     }
@@ -92,7 +91,7 @@ static enum qs_status keep_attrs(const struct file_job *job, bool *ret_acl, stru
     if (len < 0 && errno == ERANGE) {
         list = big = malloc(ATTR_LIST_MAX);
         if (!big)
-            return error_sys(err, QS_IO, ENOMEM, "cannot keep the extended attributes");
+            return error_memory(err);
         len = TEMP_FAILURE_RETRY(qs_os->flistxattr(job->old_fd, big, ATTR_LIST_MAX));
     }
     if (len < 0 && errno == EOPNOTSUPP)
@@ -117,16 +116,17 @@ static enum qs_status drop_acl(const struct file_job *job, struct qs_error *err)
 
 enum qs_status file_attr_keep(struct file_job *job, struct qs_error *err)
 {
-    const struct stat *old = &job->old, *temp = &job->temp;
+    const struct stat *old = &job->old;
+    const struct stat *temp = &job->temp;
     bool acl = false;
     if ((old->st_uid != temp->st_uid || old->st_gid != temp->st_gid) &&
         TEMP_FAILURE_RETRY(qs_os->fchown(job->temp_fd, old->st_uid, old->st_gid)) != 0)
         return error_sys(err, QS_IO, errno, "cannot keep owner and group (%u:%u)", (unsigned)old->st_uid,
                          (unsigned)old->st_gid);
     enum qs_status status = keep_attrs(job, &acl, err);
-    if (status == QS_OK && !acl)
+    if (!status && !acl)
         status = drop_acl(job, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (TEMP_FAILURE_RETRY(qs_os->fchmod(job->temp_fd, old->st_mode & 07777)) != 0)
         return error_sys(err, QS_IO, errno, "cannot keep the mode %04o", (unsigned)old->st_mode & 07777);
@@ -167,7 +167,8 @@ static bool narrow_acl(uint8_t *acl, size_t len, mode_t mode)
     for (size_t at = ACL_HEADER; at < len; at += ACL_ENTRY)
         masked = masked || load_u16(acl + at) == ACL_MASK;
     for (size_t at = ACL_HEADER; at < len; at += ACL_ENTRY) {
-        unsigned tag = load_u16(acl + at), allowed = 7;
+        unsigned tag = load_u16(acl + at);
+        unsigned allowed = 7;
         if (tag == ACL_USER_OBJ)
             allowed = mode >> 6 & 7;
         else if (tag == ACL_OTHER)
@@ -187,7 +188,7 @@ static enum qs_status new_mode(const struct file_job *job, mode_t mode, struct q
     if (len > 0) {
         acl = malloc(ATTR_VALUE_MAX);
         if (!acl)
-            return error_sys(err, QS_IO, ENOMEM, "cannot read the directory's default ACL");
+            return error_memory(err);
         len = TEMP_FAILURE_RETRY(qs_os->fgetxattr(job->dir_fd, ACL_DEFAULT, acl, ATTR_VALUE_MAX));
     }
     if (len < 0 && errno != ENODATA && errno != EOPNOTSUPP)
@@ -198,7 +199,7 @@ static enum qs_status new_mode(const struct file_job *job, mode_t mode, struct q
         return set_attr(job, ACL_ACCESS, acl, (size_t)len, err); /* the kernel sets the mode bits from it */
     }
     enum qs_status status = drop_acl(job, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (TEMP_FAILURE_RETRY(qs_os->fchmod(job->temp_fd, mode)) != 0)
         return error_sys(err, QS_IO, errno, "cannot set the mode %04o", (unsigned)mode);
@@ -209,5 +210,5 @@ enum qs_status file_attr_new(struct file_job *job, struct qs_error *err)
 {
     mode_t mode = job->options.mode ? job->options.mode : 0666 & ~current_umask();
     enum qs_status status = new_mode(job, mode, err);
-    return status == QS_OK ? set_extra(job, err) : status;
+    return status ? status : set_extra(job, err);
 }

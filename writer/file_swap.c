@@ -33,7 +33,8 @@ static void mark_text(const void *data, size_t len, char mark[MARK_BYTES])
 
 enum qs_status file_swap_create(struct file_job *job, struct qs_error *err)
 {
-    char ours[MARK_BYTES], expected[MARK_BYTES];
+    char ours[MARK_BYTES];
+    char expected[MARK_BYTES];
     mark_text(job->data, job->len, ours);
     mark_text(job->options.expect, job->options.expect_len, expected);
     char name[FILE_SWAP_BYTES];
@@ -142,13 +143,13 @@ static void settle(struct file_job *job, struct qs_error *err)
     char aside[NAME_MAX + 1];
     bool ours = false;
     enum qs_status status = entry_is(job->swap_fd, FILE_SWAP, job->data, job->len, &ours, NULL);
-    if ((status == QS_OK && ours) || !is_there(job->swap_fd, FILE_SWAP)) {
+    if ((!status && ours) || !is_there(job->swap_fd, FILE_SWAP)) {
         job->keep_swap = false;
         return;
     }
     if (keep_aside(job->dir_fd, job->target.name, job->swap_fd, aside) == 0) {
         job->keep_swap = false;
-        error_add_advice(err, "it was edited twice; the later edit is kept as %s beside it", aside);
+        error_add_advice(err, "the file was edited twice; the later edit is kept as %s beside it", aside);
     }
 }
 
@@ -157,16 +158,16 @@ static enum qs_status put_back(struct file_job *job, const struct qs_error *why,
 {
     job->keep_swap = true;
     if (give_back(job->dir_fd, job->target.name, job->swap_fd) != 0) {
-        (void)error_sys(err, QS_IO, errno, "somebody's edit cannot be put back; the file holds the new content");
+        error_sys(err, QS_IO, errno, "somebody's edit cannot be put back; the file has the new content");
         error_add_advice(err, "the edit is kept as %s/%s beside it; the next call puts it back", job->swap_name,
                          FILE_SWAP);
         return QS_IO;
     }
-    if (err && why->status != QS_OK)
+    if (err && why->status)
         *err = *why;
     enum qs_status status = why->status;
-    if (status == QS_OK)
-        status = error_set(err, QS_CONFLICT, "it was edited in the meantime; the file was left as it was");
+    if (!status)
+        status = error_set(err, QS_CONFLICT, "the file was edited in the meantime; the file was left as it was");
     settle(job, err);
     return status;
 }
@@ -179,22 +180,22 @@ static enum qs_status dispose(struct file_job *job, struct qs_error *err)
         return QS_OK; /* removed with the swap directory */
     struct qs_error why = {0};
     enum qs_status status = file_backup_name(job, bak, &why);
-    if (status == QS_OK && TEMP_FAILURE_RETRY(qs_os->renameat2(job->swap_fd, FILE_SWAP, job->dir_fd, bak, 0)) != 0 &&
+    if (!status && TEMP_FAILURE_RETRY(qs_os->renameat2(job->swap_fd, FILE_SWAP, job->dir_fd, bak, 0)) != 0 &&
         is_there(job->swap_fd, FILE_SWAP))
         status = error_sys(&why, QS_IO, errno, "cannot make '%s'; the file was left as it was", bak);
-    return status == QS_OK ? QS_OK : put_back(job, &why, err);
+    return !status ? QS_OK : put_back(job, &why, err);
 }
 
 static enum qs_status exchange_failed(struct qs_error *err, int code)
 {
     if (code == ENOENT)
-        return error_set(err, QS_CONFLICT, "it was removed in the meantime");
+        return error_set(err, QS_CONFLICT, "the file was removed in the meantime");
     if (code == EINVAL || code == ENOSYS || code == EOPNOTSUPP) {
-        (void)error_sys(err, QS_INVALID, code, "this file system cannot exchange two files, so an edit could be lost");
+        error_sys(err, QS_INVALID, code, "this file system cannot exchange two files, so an edit could be lost");
         error_add_advice(err, "replace it without comparing (--force)");
         return QS_INVALID;
     }
-    return error_sys(err, QS_IO, code, "cannot exchange it; the file was left as it was");
+    return error_sys(err, QS_IO, code, "the file cannot be exchanged; the file was left as it was");
 }
 
 enum qs_status file_swap_commit(struct file_job *job, struct qs_error *err)
@@ -212,7 +213,7 @@ enum qs_status file_swap_commit(struct file_job *job, struct qs_error *err)
     struct qs_error why = {0};
     enum qs_status status =
         entry_is(job->swap_fd, FILE_SWAP, job->options.expect, job->options.expect_len, &same, &why);
-    if (status == QS_OK && same)
+    if (!status && same)
         return dispose(job, err);
     return put_back(job, &why, err);
 }
@@ -246,8 +247,10 @@ static bool remove_in(int dir_fd, const char *name)
 
 bool file_swap_recover(int dir_fd, const char *name, int swap_fd, const char *digests)
 {
-    char found[MARK_BYTES], aside[NAME_MAX + 1];
-    const char *ours = digests, *expected = digests + MARK_BYTES;
+    char found[MARK_BYTES];
+    char aside[NAME_MAX + 1];
+    const char *ours = digests;
+    const char *expected = digests + MARK_BYTES;
     if (!remove_in(swap_fd, FILE_PART))
         return false;
     if (!is_there(swap_fd, FILE_SWAP))

@@ -161,7 +161,7 @@ static enum qs_status put_in_place(const struct qs_store *store, int parent_fd, 
 {
     if (qs_os->renameat2(parent_fd, temp, parent_fd, base_name(&store->dir), RENAME_NOREPLACE)) {
         if (errno == EEXIST || errno == ENOTEMPTY)
-            return error_set(err, QS_CONFLICT, "there is a store, or something else, already");
+            return error_set(err, QS_CONFLICT, "a store, or something else, is there already");
         return error_sys(err, QS_IO, errno, "the new store cannot be put in place");
     }
     return QS_OK;
@@ -171,8 +171,8 @@ static enum qs_status check_free(const struct qs_store *store, int parent_fd, st
 {
     struct stat st;
     if (qs_os->fstatat(parent_fd, base_name(&store->dir), &st, AT_SYMLINK_NOFOLLOW) == 0)
-        return error_set(err, QS_CONFLICT, "there is a store, or something else, already");
-    return errno == ENOENT ? QS_OK : error_sys(err, QS_IO, errno, "the store's place cannot be examined");
+        return error_set(err, QS_CONFLICT, "a store, or something else, is there already");
+    return errno == ENOENT ? QS_OK : error_sys(err, QS_IO, errno, "the store's directory cannot be examined");
 }
 
 static enum qs_status init_locked(const struct qs_store *store, int parent_fd, const struct qs_init_options *options,
@@ -200,7 +200,7 @@ static enum qs_status init_locked(const struct qs_store *store, int parent_fd, c
         if (demanded && set_required(parent_fd, false, &ignored, NULL))
             error_add_advice(err, "%s was left behind", STORE_REQUIRE_FILE);
         if (status != QS_CONFLICT)
-            error_add_advice(err, "no store was made");
+            error_add_advice(err, "no store was created");
         return status;
     }
     /* From here on the store stands, and so does the demand, whatever the flush says. */

@@ -92,13 +92,15 @@ static enum qs_status held_by_other(int fd, unsigned wait_ms, struct qs_error *e
     char since[32] = "";
     (void)os_pread_full(fd, note, NOTE_BYTES, 0);
     if (sscanf(note, "pid %ld uid %u since %31s", &pid, &uid, since) == 3) {
-        struct passwd entry, *found = NULL;
+        struct passwd entry;
+        struct passwd *found = NULL;
         char buffer[4096];
         bool named = getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found;
-        error_set(err, QS_BUSY, "another writer holds the store: pid %ld, user %s (uid %u), since %s; waited %u ms",
-                  pid, named ? found->pw_name : "?", uid, since, wait_ms);
+        error_set(err, QS_BUSY,
+                  "another writer has locked the store: pid %ld, user %s (uid %u), since %s; waited %u ms", pid,
+                  named ? found->pw_name : "?", uid, since, wait_ms);
     } else {
-        error_set(err, QS_BUSY, "another writer holds the store; waited %u ms", wait_ms);
+        error_set(err, QS_BUSY, "another writer has locked the store; waited %u ms", wait_ms);
     }
     error_add_advice(err, "try again, or wait longer with --wait SECONDS");
     return QS_BUSY;
@@ -108,7 +110,7 @@ static enum qs_status held_by_other(int fd, unsigned wait_ms, struct qs_error *e
 
 static enum qs_status no_regular_file(struct qs_error *err)
 {
-    error_set(err, QS_UNTRUSTED, "%s is no regular file", STORE_LOCK_FILE);
+    error_set(err, QS_UNTRUSTED, "%s is not a regular file", STORE_LOCK_FILE);
     error_add_advice(err, "find out who put it there, then remove it: the next writer makes a new one");
     return QS_UNTRUSTED;
 }
@@ -216,7 +218,7 @@ static enum qs_status wait_for_lock(struct writer_lock *lock, int dir_fd, struct
             writer_lock_drop(lock);
             w->at_gate = false;
             if (w->moves++ == MOVES_MAX)
-                return error_set(err, QS_BUSY, "%s is replaced again and again", STORE_LOCK_FILE);
+                return error_set(err, QS_BUSY, "%s keeps being replaced; giving up", STORE_LOCK_FILE);
             enum qs_status status = open_listed(lock, dir_fd, err);
             if (status)
                 return status;

@@ -132,7 +132,7 @@ static enum qs_status name_backup(int dir_fd, int fd, const char *temp, bool nam
     if (errno != EEXIST)
         return error_sys(err, QS_IO, errno, "the backup cannot be put in place");
     error_set(err, QS_CONFLICT, "the file exists already");
-    error_add_advice(err, "name another file, or say that it is to be replaced (--force)");
+    error_add_advice(err, "name another file, or replace it with --force");
     return QS_CONFLICT;
 }
 

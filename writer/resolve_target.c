@@ -72,14 +72,13 @@ static enum qs_status check_dir(const struct walk *walk, struct qs_error *err)
         return error_sys(err, QS_IO, errno, "cannot examine a directory on the way");
     bool open_to_group = (st.st_mode & S_IWGRP) && st.st_gid != 0;
     if (st.st_uid != walk->uid)
-        (void)error_set(err, QS_UNTRUSTED, "a directory on the way belongs to another user (uid %u)",
-                        (unsigned)st.st_uid);
+        error_set(err, QS_UNTRUSTED, "a directory on the way belongs to another user (uid %u)", (unsigned)st.st_uid);
     else if ((open_to_group || (st.st_mode & S_IWOTH)) && !(st.st_mode & S_ISVTX))
-        (void)error_set(err, QS_UNTRUSTED, "a directory on the way is writable by other users (mode %04o)",
-                        (unsigned)st.st_mode & 07777);
+        error_set(err, QS_UNTRUSTED, "a directory on the way is writable by other users (mode %04o)",
+                  (unsigned)st.st_mode & 07777);
     else
         return QS_OK;
-    error_add_advice(err, "ask for it with QS_REPLACE_OTHER_OWNER (--other-owner)");
+    error_add_advice(err, "allow it with QS_REPLACE_OTHER_OWNER (--other-owner)");
     return QS_UNTRUSTED;
 }
 
@@ -135,7 +134,7 @@ static enum qs_status put_before(struct walk *walk, const char *text, size_t len
 {
     size_t rest = strlen(walk->at);
     if (len == 0)
-        return error_set(err, QS_INVALID, "an empty link on the way");
+        return error_set(err, QS_INVALID, "a link on the way is empty");
     if (len + rest >= sizeof walk->pending)
         return error_set(err, QS_INVALID, "links on the way add up to a path longer than %u bytes", PENDING_BYTES - 1);
     memmove(walk->pending + len, walk->at, rest + 1);
@@ -151,17 +150,17 @@ static enum qs_status follow(struct walk *walk, int link_fd, const struct stat *
     if (++walk->hops > QS_LINK_HOPS_MAX)
         return error_set(err, QS_INVALID, "more than %u symbolic links on the way: a loop?", QS_LINK_HOPS_MAX);
     enum qs_status status = check_link_owner(walk, st, err);
-    if (status == QS_OK)
+    if (!status)
         status = check_magic(walk, link_fd, step->name, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     ssize_t len = TEMP_FAILURE_RETRY(qs_os->readlinkat(link_fd, "", text, sizeof text));
     if (len < 0)
         return error_sys(err, QS_IO, errno, "cannot read link '%s'", step->name);
     if ((size_t)len == sizeof text || memchr(text, '\0', (size_t)len))
-        return error_set(err, QS_INVALID, "the text of link '%s' is no path", step->name);
+        return error_set(err, QS_INVALID, "link '%s' has an invalid target", step->name);
     status = put_before(walk, text, (size_t)len, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     walk->via_link = walk->via_link || step->last;
     return *walk->at == '/' ? start(walk, err) : QS_OK;
@@ -191,7 +190,7 @@ static enum qs_status step_last(struct walk *walk, const struct step *step, stru
                                 bool *ret_done, struct qs_error *err)
 {
     if (step->slash || !strcmp(step->name, ".") || !strcmp(step->name, ".."))
-        return error_set(err, QS_INVALID, "it names a directory");
+        return error_set(err, QS_INVALID, "the path names a directory");
     AUTO_FD int fd = os_open_at(walk->dir_fd, step->name, O_PATH | O_NOFOLLOW, 0, 0);
     if (fd < 0 && errno != ENOENT)
         return lookup_failed(err, errno, step->name);
@@ -214,10 +213,10 @@ static enum qs_status walk_all(struct walk *walk, struct resolved_target *target
 {
     enum qs_status status = start(walk, err);
     bool done = false;
-    while (status == QS_OK && !done) {
+    while (!status && !done) {
         struct step step;
         if (!next_step(walk, &step, &status, err))
-            return status == QS_OK ? error_set(err, QS_INVALID, "it names a directory") : status;
+            return status ? status : error_set(err, QS_INVALID, "the path names a directory");
         if (step.last)
             status = step_last(walk, &step, target, &done, err);
         else
@@ -241,7 +240,7 @@ enum qs_status resolve_target(const char *file, unsigned flags, struct resolved_
     struct resolved_target target = {.dir_fd = -1};
     enum qs_status status = walk_all(&walk, &target, err);
     cleanup_fd(&walk.dir_fd);
-    if (status == QS_OK)
+    if (!status)
         *ret_target = target;
     else
         error_add_file(err, file);

@@ -332,7 +332,7 @@ enum qs_status txn_check_fleet(const struct store_dir *dir, const struct qs_snap
     struct fleet_mark owner = {0};
     for (size_t i = 0; i < count; i++) {
         if (!kept && changes[i].area == QS_AREA_SETTINGS && fleet_key_covers(changes[i].key))
-            return error_set(err, QS_CONFLICT, "the key fleet is written by qfleet alone");
+            return error_set(err, QS_CONFLICT, "only qfleet may write the key fleet");
         local = local || changes[i].area != QS_AREA_TARGETS;
     }
     if (!local || dir->scope != QS_SCOPE_SYSTEM)

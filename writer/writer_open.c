@@ -21,7 +21,7 @@ static bool leads_to(int at_fd, const char *name, int dir_fd)
 static enum qs_status remove_leftovers(int dir_fd, struct qs_error *err)
 {
     if (qs_os->unlinkat(dir_fd, STORE_TEMP_FILE, 0) && errno != ENOENT)
-        return error_sys(err, QS_IO, errno, "the leftover %s cannot be removed", STORE_TEMP_FILE);
+        return error_sys(err, QS_IO, errno, "%s, left by a killed writer, cannot be removed", STORE_TEMP_FILE);
     return QS_OK;
 }
 
@@ -73,8 +73,9 @@ enum qs_status writer_open(const struct store_dir *dir, unsigned wait_ms, struct
     unsigned left_ms = wait_ms;
     enum qs_status status = QS_OK;
     for (unsigned moves = 0; !status && writer->lock.fd < 0; moves++) {
-        status = moves < MOVES_MAX ? lock_present(dir, left_ms, writer, &writer->dir_fd, err)
-                                   : error_set(err, QS_BUSY, "the store is removed and made anew again and again");
+        status = moves < MOVES_MAX
+                     ? lock_present(dir, left_ms, writer, &writer->dir_fd, err)
+                     : error_set(err, QS_BUSY, "the store keeps being removed and created again; giving up");
         uint64_t now = qs_os->monotonic_ms();
         left_ms = now < deadline ? (unsigned)(deadline - now) : 0;
     }
@@ -96,14 +97,14 @@ enum qs_status writer_read(const struct store_dir *dir, struct writer *writer, s
                                                        .deadline_ms = writer->deadline_ms},
                                &base, err);
     if (!status && base->record.scope != dir->scope) {
-        status = error_page(err, -1, "the store says it is of scope %s, but stands in the place of %s",
+        status = error_page(err, -1, "the store is of scope %s, but lies in the directory of scope %s",
                             qs_scope_name(base->record.scope), qs_scope_name(dir->scope));
         qs_snapshot_unref(base);
     }
     if (status) {
         error_add_file(err, dir->path);
         if (status == QS_DAMAGED)
-            error_add_advice(err, "nothing was written; 'qsettings repair' finds the newest recoverable generation");
+            error_add_advice(err, "nothing was written; qsettings repair finds the newest generation that verifies");
         return status;
     }
     base->device = st.st_dev;

@@ -21,7 +21,7 @@ teardown() {
     run --separate-stderr bash -c 'ulimit -f 8; exec "$@"' - "$QS" --root "$ROOT" --system backup "$SCRATCH/b"
     refused 10 "File too large" "no backup was written"
     run --separate-stderr bash -c 'ulimit -f 8; exec "$@"' - "$QS" --root "$ROOT" --defaults init
-    refused 10 "File too large" "no store was made"
+    refused 10 "File too large" "no store was created"
     [ "$(ls -A "$ROOT/system" "$ROOT" | grep -c '[.]tmp\|qsettings-')" -eq 0 ]
     [ ! -e "$ROOT/defaults" ]
     [ "$("$QS" --root "$ROOT" --system get a)" = 1 ]
@@ -80,7 +80,7 @@ teardown() {
         refused 10 "No space left" "nothing was changed"
     done
     qs --defaults init
-    refused 10 "No space left" "no store was made"
+    refused 10 "No space left" "no store was created"
     [ "$("$QS" --root "$ROOT" --system get a)" = 1 ]
     quietly --system fsck
     rm "$SCRATCH/small/fill"
@@ -91,7 +91,7 @@ teardown() {
     unshare -m bash -c 'mount --make-rprivate / && mount -t tmpfs none /proc && "$@"' - \
         bash -c '[ "$("$0" --root "$1" --system get a)" = 1 ] && ! "$0" --root "$1" --system set a 2 2>"$2"' \
         "$QS" "$ROOT" "$SCRATCH/errors"
-    [[ $(cat "$SCRATCH/errors") == *"/proc is not mounted"*"nothing was changed"* ]]
+    [[ $(cat "$SCRATCH/errors") == *"needs /proc, which is not mounted"*"nothing was changed"* ]]
     [ "$("$QS" --root "$ROOT" --system get a)" = 1 ]
 }
 

@@ -241,9 +241,9 @@ static void each_field_of_a_meta_is_checked(void **state)
     assert_int_equal(meta_decode(page, 0, &meta, &err), QS_OK);
     assert_int_equal(meta.last_page, 9);
     assert_int_equal(meta.txn_id, 4);
-    expect_damage(meta_decode(page, 1, &meta, &err), "no meta page");
+    expect_damage(meta_decode(page, 1, &meta, &err), "not a meta page");
     put16(page + 10, PAGE_LEAF);
-    expect_damage(meta_decode(page, 0, &meta, &err), "no meta page");
+    expect_damage(meta_decode(page, 0, &meta, &err), "not a meta page");
     sound_meta(page);
     put32(m, META_MAGIC + 1);
     expect_damage(meta_decode(page, 0, &meta, &err), "magic");
@@ -411,10 +411,10 @@ static void a_shape_that_cannot_be_is_refused(void **state)
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
         sound_tree();
         t.db.depth = (uint16_t)depths[i];
-        expect_tree_damage(0, "cannot be");
+        expect_tree_damage(0, "impossible");
     }
     t.db = (struct db){.root = PAGE_NONE, .entries = 1};
-    expect_tree_damage(0, "cannot be");
+    expect_tree_damage(0, "impossible");
     sound_tree();
     t.db.depth = 3; /* a leaf where a branch belongs */
     t.db.branch_pages = 3;

@@ -244,10 +244,10 @@ static void sets_that_no_document_gives_are_damaged(void **state)
         {{LEAF("a\0", "1")}, 1, "not valid"},
         {{LEAF("a\0\0b", "1")}, 1, "not valid"},
         {{LEAF("\xff", "1")}, 1, "not valid"},
-        {{LEAF("a", "")}, 1, "no JSON"},
-        {{LEAF("a", "x")}, 1, "no JSON"},
-        {{LEAF("a", "1"), LEAF("b", "[1")}, 2, "no JSON"},
-        {{LEAF("a", "\"\\u0000\"")}, 1, "no JSON"},
+        {{LEAF("a", "")}, 1, "not JSON"},
+        {{LEAF("a", "x")}, 1, "not JSON"},
+        {{LEAF("a", "1"), LEAF("b", "[1")}, 2, "not JSON"},
+        {{LEAF("a", "\"\\u0000\"")}, 1, "not JSON"},
         {{LEAF("a", "{\"b\":1}")}, 1, "object with members"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -326,7 +326,7 @@ static int plain_user(void *context)
     EXPECT(replace(in("dir/roots"), 0) == QS_UNTRUSTED && strstr(err.message, "another user"));
     EXPECT(replace(in("dir/roots"), QS_REPLACE_OTHER_OWNER) == QS_UNTRUSTED && strstr(err.message, "keep owner"));
     EXPECT(replace(in("dir/group"), 0) == QS_UNTRUSTED && strstr(err.message, "keep owner and group"));
-    EXPECT(replace(in("dir/blind"), 0) == QS_UNTRUSTED && strstr(err.message, "to keep its attributes"));
+    EXPECT(replace(in("dir/blind"), 0) == QS_UNTRUSTED && strstr(err.message, "attributes cannot be kept"));
     EXPECT(replace(in("roots-dir/file"), 0) == QS_UNTRUSTED && err.sys_errno == EACCES);
     EXPECT(replace(in("closed/file"), 0) == QS_UNTRUSTED && err.sys_errno == EACCES);
     EXPECT(scratch_count(in("dir"), ".qs-") == 0);

@@ -134,7 +134,7 @@ static void fail_one(const struct way *way, unsigned at, enum fault_kind kind, i
         fail_msg("%s, %s: done, it says, but FILE is '%c'", way->name, what, state);
     if (status == QS_OK && way->backup)
         assert_true(scratch_holds(in("FILE.bak"), OLD_TEXT));
-    if (status != QS_OK && state == 'n' && !strstr(err.message, "holds the new content"))
+    if (status != QS_OK && state == 'n' && !strstr(err.message, "has the new content"))
         fail_msg("%s, %s: FILE is new, but it says: %s", way->name, what, err.message);
     if (code == EINTR && kind != FAULT_AFTER && status != QS_OK)
         fail_msg("%s, %s: a signal is no failure: %s", way->name, what, err.message);

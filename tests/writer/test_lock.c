@@ -37,7 +37,7 @@ static void refused_as_no_regular_file(void)
 {
     struct qs_txn *txn = NULL;
     assert_int_equal(qs_txn_begin(f.store, 0, &txn, &err), QS_UNTRUSTED);
-    assert_non_null(strstr(err.message, "writer.lock is no regular file"));
+    assert_non_null(strstr(err.message, "writer.lock is not a regular file"));
     assert_non_null(strstr(err.advice, "remove it"));
 }
 

@@ -117,7 +117,7 @@ static void a_failed_init_leaves_no_store_or_one_that_is_demanded(void **state)
         assert_int_equal(scratch_count(root, "require-system"), stands ? 1 : 0);
         assert_int_equal(scratch_count(root, ".qsettings-init-"), 0);
         if (hit)
-            assert_non_null(strstr(err.advice, stands ? "may not survive" : "no store was made"));
+            assert_non_null(strstr(err.advice, stands ? "may not survive" : "no store was created"));
         qs_store_close(store);
     }
     assert_true(flushes >= 4);
