@@ -64,7 +64,7 @@ static bool runs_program(pid_t pid, const char *program)
 enum qs_status session_refuse(const char *why, struct qs_error *err)
 {
     error_set(err, QS_UNTRUSTED, "the session that %s names cannot be used: %s", QS_SESSION_VARIABLE, why);
-    error_add_advice(err, "start the program again with `qsandbox session`, or unset the variable to use the stores");
+    error_add_advice(err, "start the program again with 'qsandbox session', or unset the variable to use the stores");
     return QS_UNTRUSTED;
 }
 

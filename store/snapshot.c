@@ -142,7 +142,8 @@ static enum qs_status judge(struct patience *p, int fd, enum qs_status status, b
     if (status == QS_DAMAGED && is_damage(p, fd, fault)) {
         if (err)
             *err = *fault;
-        error_add_advice(err, "look with qsettings fsck; qsettings repair finds the newest generation that verifies");
+        error_add_advice(err,
+                         "'qsettings fsck' shows more; 'qsettings repair' finds the newest recoverable generation");
         return status;
     }
     if (status != QS_DAMAGED && status != QS_BUSY) {

@@ -104,7 +104,7 @@ enum qs_status writer_read(const struct store_dir *dir, struct writer *writer, s
     if (status) {
         error_add_file(err, dir->path);
         if (status == QS_DAMAGED)
-            error_add_advice(err, "nothing was written; qsettings repair finds the newest generation that verifies");
+            error_add_advice(err, "nothing was written; 'qsettings repair' finds the newest recoverable generation");
         return status;
     }
     base->device = st.st_dev;
