@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record behind the reports. */
+/* What a report contains, and the sightings that processes leave for it. */
 #include "stress/harness/report.h"
 
 #include "stress/harness/stress.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports: one record of what was tried and found, and its faces: TAP, JUnit, HTML. (JSON is each command's own.)
+ * Reports: what was tried and found, and its formats: TAP, JUnit, HTML. (JSON is each command's own.)
  *
  * A check is one claim ("never absent"), with how often it was broken. With expect_violation the thing tested is known
- * to be bad: then the checks are only told, and the one thing that can fail is that none of them was broken.
+ * to be bad: then the checks are only listed, and the report fails only if none of them was broken.
  */
 #ifndef STRESS_REPORT_H
 #define STRESS_REPORT_H
@@ -24,7 +24,7 @@
 struct report_check {
     const char *name; /* "never absent" */
     const char *kind; /* "absent" */
-    uint64_t broken;  /* 0: it held */
+    uint64_t broken;  /* 0: it was kept */
     char text[200];   /* "3 of 51,234 reads" */
 };
 struct report_fact {
@@ -80,7 +80,7 @@ bool report_write(const struct buf *out, const char *file);
  * report could not be written, and standard error says which. */
 bool report_emit(const struct report *report, const char *json, const char *junit, const char *html);
 
-/* ---- a board in shared memory, on which processes pin the first few things of each kind that they saw ---- */
+/* ---- a board in shared memory, on which processes pin the first few violations of each kind that they saw ---- */
 
 #define SIGHTING_KINDS 8u
 #define SIGHTINGS_KEPT 6u /* of each kind */
@@ -97,7 +97,8 @@ struct sightings { /* zero is empty */
     struct sighting kept[SIGHTING_KINDS][SIGHTINGS_KEPT];
 };
 
-/* Drops what is over the first few. The text may hold bytes of a torn file: what is not printable becomes '?'. */
+/* Drops what is over the first few. The text may come from a torn file, so each byte that is not printable becomes '?'.
+ */
 void sightings_add(struct sightings *sightings, unsigned kind, uint64_t at_ns, const char *who, const char *text);
 
 /* Puts the sightings of a kind into a report, which borrows them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The faces of a report that programs read: TAP, JUnit, and the parts of JSON that commands share. */
+/* The formats that programs read: TAP, JUnit, and the parts of JSON that commands share. */
 #include "stress/harness/report.h"
 
 #include "terminal/html.h"
@@ -36,7 +36,7 @@ static void told(const struct report *report, struct buf *out)
     buf_add_str(out, "1..1\n");
     for (size_t i = 0; i < report->check_count; i++) {
         const struct report_check *check = &report->checks[i];
-        buf_printf(out, "# %s %s: %s\n", check->name, check->broken ? "does not hold" : "held", check->text);
+        buf_printf(out, "# %s: %s: %s\n", check->name, check->broken ? "broken" : "kept", check->text);
         sightings_of(report, check->kind, "#   ", out);
     }
     buf_printf(out, "%s 1 - %s is seen to be bad: %llu violations\n", report_passed(report) ? "ok" : "not ok",
@@ -125,7 +125,7 @@ static void expected(const struct report *report, struct buf *out)
     buf_add_str(out, "      <system-out>");
     for (size_t i = 0; i < report->check_count; i++) {
         html_text(out, report->checks[i].name);
-        buf_add_str(out, report->checks[i].broken ? " does not hold: " : " held: ");
+        buf_add_str(out, report->checks[i].broken ? ": broken: " : ": kept: ");
         html_text(out, report->checks[i].text);
         buf_add_char(out, '\n');
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report as a page: what held, the run, the histogram of latencies, the timeline of gaps, what was seen. */
+/* The report as a page: what was kept, the run, the histogram of latencies, the timeline of gaps, what was seen. */
 #include "stress/harness/report.h"
 
 #include "terminal/html.h"
@@ -21,7 +21,7 @@ static void checks(const struct report *report, struct buf *out)
     for (size_t i = 0; i < report->check_count; i++) {
         const struct report_check *check = &report->checks[i];
         html_row(out);
-        html_cell(out, check->broken ? "bad" : "good", "%s", check->broken ? "broken" : "held");
+        html_cell(out, check->broken ? "bad" : "good", "%s", check->broken ? "broken" : "kept");
         html_cell(out, NULL, "%s", check->name);
         html_cell(out, NULL, "%s", check->text);
         html_row_end(out);

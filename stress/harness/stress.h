@@ -67,7 +67,7 @@ static inline uint64_t stress_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 void stress_sleep_ns(uint64_t ns);
-/* One line of progress on standard error, drawn anew by each call, at most some ten times a second. Nothing where that
+/* One line of progress on standard error, replaced by each call, at most ten times a second. Nothing if that
  * is no terminal. NULL takes the line away. */
 void stress_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Now and then a pause of up to 200 us, as the generator says: another seed gives other interleavings. */

@@ -41,7 +41,7 @@ struct pool {
  */
 bool pool_run(struct pool *pool, char *reason, size_t reason_size);
 
-/* Finds the user that workers are to become. Returns an enum stress_exit; *ret_user is NULL where that is who we are
+/* Finds the user that workers are to become. Returns an enum stress_exit; *ret_user is NULL if that is who we are
  * already. */
 int pool_find_user(const char *name, struct pool *ret_crew);
 

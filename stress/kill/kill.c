@@ -40,7 +40,7 @@ static void on_signal(int sig)
     interrupted = sig;
 }
 
-/* So that the scratch directory goes on these exits too. */
+/* The scratch directory is removed on these exits, too. */
 static void catch_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -156,7 +156,7 @@ static int do_runs(struct killing *k, struct run *runs, size_t count)
     return interrupted ? stress_fail(STRESS_FAILED, "interrupted") : report(k, runs, count);
 }
 
-/* Memory where there is some, since nothing here is about a disk. */
+/* In memory if possible, since nothing here depends on a disk. */
 static char *make_scratch(const char *dir)
 {
     char *scratch = stress_scratch(dir ? dir : "/dev/shm");

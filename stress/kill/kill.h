@@ -22,7 +22,7 @@
 
 enum kill_verdict {
     KILL_OK,
-    KILL_ABSENT,  /* nothing there where something must be */
+    KILL_ABSENT,  /* nothing is there, and something must be */
     KILL_TORN,    /* accepted, but neither the old nor the new */
     KILL_LOST,    /* the old, after the new was acknowledged or seen */
     KILL_REFUSED, /* the reader or fsck refuses it */
@@ -52,7 +52,7 @@ struct kill_op {
     const char *backend, *name;
     bool (*prepare)(const struct kill_context *context, char *why); /* makes the old state in an empty scratch */
     bool (*run)(const struct kill_context *context, char *why);     /* what is killed; may be repeated on any state */
-    /* Another writer: writes document number; wait_ms 0: only if nobody holds the lock (*ret_busy otherwise). */
+    /* Another writer: writes document number; wait_ms 0: only if the lock is free (*ret_busy otherwise). */
     bool (*save)(const struct kill_context *context, uint64_t number, unsigned wait_ms, bool *ret_busy, char *why);
     void (*look)(const struct kill_context *context, struct kill_look *ret_look);
     /* What is there before and after run; number 0: absent before (init), or an empty store after it. */
@@ -75,7 +75,7 @@ struct kill_options {
     bool waiter;    /* a second writer waits while the first is killed */
 };
 
-/* Kills op at its points, or (stop) reads at each. Adds to tally. False with why where the harness fails. */
+/* Kills op at its points, or (stop) reads at each. Adds to tally. False with why if the harness fails. */
 bool kill_at_each_call(const struct kill_op *op, const struct kill_context *context, const struct kill_options *options,
                        struct kill_tally *tally, char *why);
 bool kill_stop_at_each_call(const struct kill_op *op, const struct kill_context *context, struct kill_tally *tally,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A foreign program under the kill harness: a command line that writes one file. What is known of the file is only that
+ * A foreign program under the kill harness: a command line that writes one file. All that is known of the file is that
  * it was whole before and must be whole after: JSON, or what a checking command accepts.
  */
 #include "stress/kill/kill.h"

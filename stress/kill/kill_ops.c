@@ -35,7 +35,7 @@ static bool went_well(enum qs_status status, const struct qs_error *err, char *w
     return status == QS_OK;
 }
 
-/* ---- the store: generation 3 holds document 2, generation 2 document 1 ---- */
+/* ---- the store: document 2 is generation 3, document 1 generation 2 ---- */
 
 static bool prepare_store(const struct kill_context *context, char *why)
 {
@@ -109,7 +109,7 @@ static bool run_restore(const struct kill_context *context, char *why)
     return went_well(steps_restore(p.root, p.backup, &err), &err, why);
 }
 
-/* Where the killed one has come so far that the store stands, the next init finds it. */
+/* If the killed one got so far that there is a store, the next init finds it. */
 static bool run_init(const struct kill_context *context, char *why)
 {
     struct paths p;
@@ -177,7 +177,7 @@ static void look_file(const struct kill_context *context, struct kill_look *ret_
     (void)snprintf(ret_look->why, sizeof ret_look->why, "%s", reader.reason);
 }
 
-/* ---- publish: the store holds document 2, the file the published document 1 ---- */
+/* ---- publish: document 2 is in the store, and document 1 was published to the file ---- */
 
 static enum qs_status publish(const struct paths *paths, struct qs_error *err)
 {
@@ -225,7 +225,7 @@ static bool save_publish(const struct kill_context *context, uint64_t number, un
     return save_store(context, number, wait_ms, ret_busy, why) && run_publish(context, why);
 }
 
-/* The store must be whole; what is judged by its number is the file. */
+/* The store must be whole; the number is that of the file. */
 static void look_publish(const struct kill_context *context, struct kill_look *ret_look)
 {
     look_store(context, ret_look);
@@ -300,7 +300,7 @@ FILE_WAY(rename_over, FILE_RENAME_OVER)
         .look = look_file, .old_number = 2, .new_number = 3 \
     }
 
-/* On a store that holds document 2 as generation 3. */
+/* On a store with document 2 as generation 3. */
 #define STORE_OP(label, symbol, before, generation, number) \
     { \
         .backend = "qsettings", .name = (label), .prepare = (before), .run = run_##symbol, .save = save_store, \

@@ -2,11 +2,11 @@
 /*
  * The runs. Each kill:
  *
- *     scratch emptied, old state made ── run starts ── n-th stop ── (a second writer comes, finds the lock held or not)
+ *     scratch emptied, old state made ── run starts ── n-th stop ── (a second writer comes, the lock is free or not)
  *       ── SIGKILL ── (the second writer ends well) ── a child judges: what a reader finds, the next run, what is left
  * over
  *
- * The second writer tells by a byte whether it has to wait, so nothing here depends on time.
+ * The second writer sends a byte if it has to wait, so nothing here depends on time.
  */
 #include "stress/harness/stress.h"
 #include "stress/kill/kill.h"
@@ -258,14 +258,14 @@ static bool ended_well(const struct trace *trace, char *why)
 {
     if (WIFEXITED(trace->wait_status) && WEXITSTATUS(trace->wait_status) == 0)
         return true;
-    (void)snprintf(why, KILL_TEXT_BYTES, "the run ended badly without being killed (wait status %#x)",
+    (void)snprintf(why, KILL_TEXT_BYTES, "the run failed without being killed (wait status %#x)",
                    (unsigned)trace->wait_status);
     return false;
 }
 
 /* ---- the second writer ---- */
 
-/* init has no way to try without waiting: there it tells that it will wait before it knows whether it must. */
+/* init cannot try without waiting, so it sends the byte before it knows whether it must wait. */
 static int wait_and_save(const struct runner *runner, int tell_fd)
 {
     bool busy = runner->op->made, saved = false;
@@ -384,7 +384,7 @@ bool kill_at_each_call(const struct kill_op *op, const struct kill_context *cont
 
 /* ---- stopping ---- */
 
-/* A stop under ptrace is to all others what SIGSTOP is: the process stands, with all it has locked and half done. */
+/* To all others a stop under ptrace is like SIGSTOP: the process stops with what it has locked and half done. */
 bool kill_stop_at_each_call(const struct kill_op *op, const struct kill_context *context, struct kill_tally *tally,
                             char *why)
 {

@@ -66,7 +66,7 @@ enum trace_event trace_step(struct trace *trace)
     pid_t pid = trace->at;
     int sig = 0;
     for (;;) {
-        /* ESRCH: somebody else killed it; the wait below tells. */
+        /* ESRCH: somebody else killed it; the wait below shows that. */
         if (pid > 0 && ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(intptr_t)sig) != 0 && errno != ESRCH)
             return TRACE_FAILED;
         int status = 0;

@@ -5,7 +5,7 @@
  *
  *     struct trace trace;
  *     if (trace_start(&trace, work, arg))
- *         while (trace_step(&trace) == TRACE_CALL && trace.stops < wanted) { the tree stands still }
+ *         while (trace_step(&trace) == TRACE_CALL && trace.stops < wanted) { the tree is stopped }
  *     trace_kill(&trace);
  *
  * Between two steps the process that stopped last does nothing, as after SIGSTOP; with one process, so does the tree.
@@ -19,7 +19,7 @@
 
 struct trace {
     pid_t pid;      /* the first process, leader of a process group that the tree lives in */
-    pid_t at;       /* who stands in the last stop */
+    pid_t at;       /* who is in the last stop */
     uint64_t stops; /* system-call stops so far */
     bool ended;
     int wait_status; /* of the first process, once ended */
@@ -27,18 +27,19 @@ struct trace {
 
 enum trace_event {
     TRACE_CALL,   /* a stop before or after a system call */
-    TRACE_END,    /* the first process has ended; whether by itself tells wait_status */
+    TRACE_END,    /* the first process has ended; wait_status says how */
     TRACE_FAILED, /* ptrace or wait failed; errno */
 };
 
-/* Forks a child that runs work(arg) and exits with its result; it stands before its first instruction of interest.
+/* Forks a child that runs work(arg) and exits with its result; it is stopped before its first instruction of interest.
  * Start-up is not stepped. False with errno. */
 bool trace_start(struct trace *trace, int (*work)(void *arg), void *arg);
 
 /* On to the next system-call stop of any process of the tree. */
 enum trace_event trace_step(struct trace *trace);
 
-/* SIGKILL to the whole tree, and waits until the first process is gone. A call that it stood before is not done. */
+/* SIGKILL to the whole tree, and waits until the first process is gone. A call that it was about to make is not made.
+ */
 void trace_kill(struct trace *trace);
 
 #endif

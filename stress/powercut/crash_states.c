@@ -306,7 +306,7 @@ static void sort_and_dedupe(struct crash_plan *plan)
     plan->count = kept;
 }
 
-/* Subsets that are no prefixes, of all windows; SIZE_MAX where there are too many to enumerate. */
+/* Subsets that are no prefixes, of all windows; SIZE_MAX if there are too many to enumerate. */
 static size_t count_subsets(const struct planner *planner)
 {
     size_t total = 0;

@@ -68,8 +68,8 @@ struct crash_plan {
     bool complete; /* every subset is in it (tears are a choice always) */
 };
 
-/* Plans up to max_states states (at least one): every prefix, and then subsets and tears, all of them where they fit,
- * else a choice by seed; where even the prefixes are too many, they get half of the number. States of one window stand
+/* Plans up to max_states states (at least one): every prefix, and then subsets and tears, all of them if they fit,
+ * else a choice by seed. If even the prefixes are too many, they get half of the number. States of one window are
  * together, windows in order, so that an image can be carried forward. False when memory ran out.
  * Ownership: the caller releases with crash_plan_release. */
 bool crash_plan_make(const struct crash_log *log, size_t max_states, uint64_t seed, struct crash_plan *ret_plan);

@@ -2,7 +2,7 @@
 /*
  * The recording disk: a FUSE file system that shows one file, `image`, and logs each write and each flush that reaches
  * it, in the order of arrival. A second name, `mark`, takes text "N": that step N has been acknowledged; the write
- * returns once the mark stands in the log.
+ * returns once the mark is in the log.
  *
  * The log is two files given by the caller: struct crash_entry one after the other, and the bytes written. The server
  * is one thread, so the log's order is the order in which the image changed.

@@ -25,11 +25,11 @@ struct loop_counters {
 };
 
 /* Takes a free loop device and puts it on file_fd with 512-byte blocks. The kernel lets it go by itself when the last
- * user (this descriptor, or a mount) is gone, so that nothing stays behind after a crash either. direct_io: requests go
+ * user (this descriptor, or a mount) is gone, so nothing is left after a crash, either. direct_io: requests go
  * to the file one by one, past the page cache. Errors: QS_IO, QS_UNTRUSTED (not root). */
 enum qs_status loop_attach(int file_fd, bool direct_io, struct loop_device *ret_loop, struct qs_error *err) QS_MUST_USE;
 
-/* Closes the descriptor; the device is free when no mount holds it. */
+/* Closes the descriptor; the device is free when no mount uses it. */
 void loop_release(struct loop_device *loop);
 
 enum qs_status loop_read_counters(const struct loop_device *loop, struct loop_counters *ret_counters,

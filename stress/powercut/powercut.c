@@ -61,9 +61,9 @@ static int check_host(const struct power_fs *fs)
     static const char *const nodes[] = {"/dev/fuse", "/dev/loop-control"};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         if (access(nodes[i], R_OK | W_OK) != 0)
-            return stress_fail(STRESS_FORBIDDEN, "%s is missing or closed here: %s", nodes[i], strerrordesc_np(errno));
+            return stress_fail(STRESS_FORBIDDEN, "%s cannot be used: %s", nodes[i], strerrordesc_np(errno));
     if (!have_program(fs->mkfs[0]))
-        return stress_fail(STRESS_FORBIDDEN, "%s is not installed: a %s cannot be made", fs->mkfs[0], fs->name);
+        return stress_fail(STRESS_FORBIDDEN, "%s is not installed, so no %s can be made", fs->mkfs[0], fs->name);
     struct stat st;
     if (stat(LAB, &st) != 0 || !S_ISDIR(st.st_mode))
         return stress_fail(STRESS_FORBIDDEN, "there is no directory " LAB " to mount over");
@@ -98,7 +98,7 @@ static enum qs_status run_in_lab(const struct cut *cut, struct power_result *res
                                : power_cut(&cut->options, cut->fs, cut->work, result, err);
 }
 
-/* The first process of the lab must not outlive the command: it waits until it is sure to be told of its death. */
+/* The first process of the lab must not outlive the command: it waits until it is sure to be killed with it. */
 static void lab_main(const struct cut *cut, struct power_result *result, int go_fd)
 {
     struct qs_error err = {0};
@@ -190,7 +190,7 @@ static int report(const struct cut *cut, const struct power_result *result)
     for (unsigned i = 0; i < result->sightings; i++)
         (void)fprintf(stderr, "%s\n", result->sighting[i]);
     if (result->prefix_unmountable)
-        return stress_fail(STRESS_FAILED, "a whole prefix of the log did not mount");
+        return stress_fail(STRESS_FAILED, "the file system did not mount although the log was whole up to the cut");
     bool violated = result->count[POWER_OK] + result->count[POWER_NOMOUNT] != result->states;
     return violated == cut->cli->expect_violation ? STRESS_CLEAN : STRESS_VIOLATION;
 }

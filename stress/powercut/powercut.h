@@ -31,7 +31,7 @@
 
 enum power_verdict {
     POWER_OK,
-    POWER_ABSENT,  /* no store or file where one must be */
+    POWER_ABSENT,  /* no store or file, and there must be one */
     POWER_DAMAGED, /* refused, or the next writer cannot go on */
     POWER_TORN,    /* accepted, but no complete document, or one that was never written */
     POWER_LOST,    /* older than what was acknowledged */
@@ -93,7 +93,7 @@ struct power_recording {
     size_t data_bytes;
 };
 
-/* Runs the workload once on a recording disk. Errors: QS_IO, with the step that failed; also where the log and the
+/* Runs the workload once on a recording disk. Errors: QS_IO, with the step that failed; also if the log and the
  * kernel's counters of the loop device disagree. */
 enum qs_status power_record(const struct power_options *options, const struct power_fs *fs,
                             const struct power_work *work, struct power_recording *ret_recording,
@@ -106,7 +106,7 @@ enum qs_status power_record(const struct power_options *options, const struct po
 enum qs_status power_cut(const struct power_options *options, const struct power_fs *fs, const struct power_work *work,
                          struct power_result *result, struct qs_error *err) QS_MUST_USE;
 
-/* What a judging child tells; shared memory, so that a child that dies tells nothing. */
+/* What a judging child reports, in shared memory. One that dies reports nothing. */
 struct power_testimony {
     bool refused; /* meta torn: the reader refused, and repair mended it */
     enum power_verdict verdict;

@@ -79,8 +79,8 @@ static enum power_verdict file_work_judge(save_fn *save, uint64_t acked, uint64_
     if (verdict != POWER_OK)
         return verdict;
     if (generation < acked + 1 || generation > upper + 1) {
-        (void)snprintf(why, POWER_TEXT_BYTES, "generation %llu, where %llu to %llu may be",
-                       (unsigned long long)generation, (unsigned long long)acked + 1, (unsigned long long)upper + 1);
+        (void)snprintf(why, POWER_TEXT_BYTES, "generation %llu; expected %llu to %llu", (unsigned long long)generation,
+                       (unsigned long long)acked + 1, (unsigned long long)upper + 1);
         return generation < acked + 1 ? POWER_LOST : POWER_TORN;
     }
     char reason[STRESS_REASON_BYTES] = "";
@@ -91,7 +91,7 @@ static enum power_verdict file_work_judge(save_fn *save, uint64_t acked, uint64_
     }
     verdict = look(&next, why);
     if (verdict == POWER_OK && next != upper + 2) {
-        (void)snprintf(why, POWER_TEXT_BYTES, "the next save did not take");
+        (void)snprintf(why, POWER_TEXT_BYTES, "the next save had no effect");
         return POWER_DAMAGED;
     }
     return verdict;
@@ -106,7 +106,7 @@ static bool save_replace(const void *data, size_t len, char *reason)
     return false;
 }
 
-/* The saving function is all that tells one way from another. */
+/* The ways differ in the saving function alone. */
 #define FILE_WORK(symbol, way, flush) \
     static bool save_##symbol(const void *data, size_t len, char *reason) \
     { \

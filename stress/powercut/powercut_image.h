@@ -21,7 +21,7 @@ void image_release(struct image *image);
 enum qs_status image_write(struct image *image, uint64_t offset, const void *data, uint64_t len,
                            struct qs_error *err) QS_MUST_USE;
 
-/* Makes fd's file the image, sparse where it is zero; what was in the file is gone. */
+/* Makes fd's file the image, sparse where it is zero; the old content is gone. */
 enum qs_status image_dump(const struct image *image, int fd, struct qs_error *err) QS_MUST_USE;
 
 #endif

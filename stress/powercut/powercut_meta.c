@@ -217,7 +217,7 @@ static enum qs_status renew_directory(struct qs_error *err)
     return QS_OK;
 }
 
-/* Afterwards the store stands as after the commit, for the next one. */
+/* Afterwards the store is as after the commit, for the next one. */
 static enum qs_status tear_commit(const struct meta_commit *commit, struct power_testimony *testimony,
                                   struct power_result *result, struct qs_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workloads on the store. After s steps the store is at a known generation and holds a known document:
+ * Workloads on the store. After s steps the store is at a known generation and has a known document:
  *
  *     workload   step                       generation after s   document after s
  *     set        a save                     2 + s                1 + s
@@ -108,7 +108,7 @@ static enum power_verdict check_next(const char *root, uint64_t generation, char
     steps_look(root, STEPS_HISTORY, &look);
     enum power_verdict verdict = verdict_of(&look, why);
     if (verdict == POWER_OK && (look.number != NEXT_NUMBER || look.generation != generation + 1)) {
-        (void)snprintf(why, POWER_TEXT_BYTES, "the next set did not take");
+        (void)snprintf(why, POWER_TEXT_BYTES, "the next set had no effect");
         verdict = POWER_DAMAGED;
     }
     return verdict;

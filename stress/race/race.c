@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qstress race: writers and readers against one way of saving, or against anybody's program. */
+/* qstress race: writers and readers against one way of saving, or against another program. */
 #include "stress/race/race.h"
 
 #include "base/cleanup.h"
@@ -21,7 +21,7 @@ static int fill(struct race *race, const struct cli *cli)
                                            .reader_command = cli->reader_command,
                                            .must_have = cli->must_have};
     if (cli->seconds <= 0 || cli->writers + cli->readers == 0)
-        return stress_fail(STRESS_USAGE, "without time, or without processes, there is no race");
+        return stress_fail(STRESS_USAGE, "a race needs time, and at least one writer or reader");
     if (cli->path && !cli->writer_command)
         return stress_fail(STRESS_USAGE, "option '--path' needs '--writer-cmd'");
     if (!cli->path && (cli->writer_command || cli->reader_command || cli->must_have))
@@ -30,7 +30,7 @@ static int fill(struct race *race, const struct cli *cli)
         return stress_fail(STRESS_USAGE, "option '--must-have' takes a JSON Pointer, which begins with '/'");
     race->backend = cli->path ? &backend_foreign : backend_find(cli->backend);
     if (!race->backend)
-        return stress_fail(STRESS_USAGE, "this build has no backend '%s'", cli->backend);
+        return stress_fail(STRESS_USAGE, "there is no backend '%s'", cli->backend);
     return pool_find_user(cli->as_user, &race->pool);
 }
 
@@ -74,7 +74,7 @@ static void checks(struct report *report, const struct race *race, const struct 
                  (unsigned long long)gaps->polls, gaps_mean_us(gaps), (double)gaps->max_ns / 1000.0);
 }
 
-/* A race in which nobody wrote, or nobody read, shows nothing: that must not pass for clean. */
+/* A race in which nobody wrote, or nobody read, shows nothing, and must not count as clean. */
 static bool tried_something(const struct race *race, const struct race_result *result, char *reason)
 {
     bool wrote = result->writes || !race->writers;
@@ -83,7 +83,7 @@ static bool tried_something(const struct race *race, const struct race_result *r
         return true;
     if (result->verdicts[VERDICT_ERROR])
         return true; /* then that is the finding */
-    (void)snprintf(reason, STRESS_REASON_BYTES, "nothing was tried: %llu writes, %llu reads; give it more seconds",
+    (void)snprintf(reason, STRESS_REASON_BYTES, "nothing was tried: %llu writes, %llu reads; use a larger '--seconds'",
                    (unsigned long long)result->writes, (unsigned long long)result->reads);
     return false;
 }

@@ -4,8 +4,8 @@
  *
  * One race: writers, readers and a watcher as processes that share one piece of memory.
  *
- * Each process counts in a slot of its own; the acknowledged generation is shared, so that a reader can tell that what
- * it read is older than what a writer had been told is stored.
+ * Each process counts in a slot of its own; the acknowledged generation is shared, so that a reader can see that what
+ * it read is older than what a writer was told is stored.
  */
 #ifndef STRESS_RACE_H
 #define STRESS_RACE_H
@@ -27,11 +27,11 @@ struct race_slot {
 
 struct race_shared {
     atomic_bool stop;
-    _Alignas(64) atomic_ullong acknowledged; /* the newest generation that some writer was told is stored */
+    _Alignas(64) atomic_ullong acknowledged; /* the newest acknowledged generation */
     uint64_t start_ns;
     struct sightings sightings; /* kinds: enum verdict */
     struct gaps gaps;
-    struct race_slot slots[]; /* writers, readers, and one for what is nobody's */
+    struct race_slot slots[]; /* writers, readers, and one for the rest: the watcher, the end */
 };
 
 struct race {

@@ -78,8 +78,8 @@ static void raise_to(atomic_ullong *slot, unsigned long long value)
     }
 }
 
-/* Its counter must be what it was told is stored. Counted once each time it finds less, however much is gone: where a
- * stale copy comes and goes, changes return and are lost again, and a count of them would say nothing. */
+/* Its counter must be the acknowledged one. Counted once each time it finds less, however much is gone: as stale copies
+ * come and go, changes return and are lost again, and a count of them would mean nothing. */
 static void miss_own(struct race *race, struct race_slot *slot, uint64_t seen, const char *who)
 {
     uint64_t expected = atomic_load(&slot->counter);
@@ -127,7 +127,7 @@ static void writer(void *context, unsigned index)
 
 static bool map_shared(struct race *race, char *reason)
 {
-    size_t slots = (size_t)race->writers + race->readers + 1; /* one for what is nobody's: the watcher, the end */
+    size_t slots = (size_t)race->writers + race->readers + 1; /* one for the rest: the watcher, the end */
     race->shared_bytes = sizeof *race->shared + slots * sizeof race->shared->slots[0];
     race->shared = pool_share(race->shared_bytes);
     if (!race->shared)

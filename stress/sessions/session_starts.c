@@ -70,7 +70,7 @@ static enum start file_judge(const char *text, size_t len, char *reason)
     json_decref(root);
     if (confines)
         return START_CONFINED;
-    (void)snprintf(reason, STRESS_REASON_BYTES, "the file holds no policy that confines");
+    (void)snprintf(reason, STRESS_REASON_BYTES, "the file has no policy that confines");
     return START_UNCONFINED;
 }
 
@@ -200,7 +200,7 @@ static enum qs_status open_store(const struct sessions_config *config, struct qs
 
 static enum qs_status save_policy(struct qs_store *store, uint64_t number, struct qs_error *err)
 {
-    /* No journal and no caches: starts with qsandbox are not to write into anybody's home. */
+    /* No run log and no caches: starts with qsandbox must not write into a home. */
     static const char executor[] = "{\"audit\":\"off\",\"caches\":\"none\"}";
     char policy[200];
     int len = snprintf(policy, sizeof policy, "{\"filesystem\":\"%s\",\"network\":\"closed\"}",
@@ -268,7 +268,7 @@ static enum start read_once(const struct sessions_config *config, char *reason)
     if (status)
         told(reason, &err);
     else if (start == START_UNCONFINED)
-        (void)snprintf(reason, STRESS_REASON_BYTES, "the policy is one that nobody saved");
+        (void)snprintf(reason, STRESS_REASON_BYTES, "the policy is not one that was saved");
     return start;
 }
 

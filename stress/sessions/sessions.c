@@ -227,7 +227,7 @@ static int tell(const struct sessions *sessions, const struct cli *cli)
     return report_passed(&report) ? STRESS_CLEAN : STRESS_VIOLATION;
 }
 
-/* Which way and which reader belong to the options; for the sandbox also where the program is. */
+/* The way and the reader that the options name; for the sandbox also the program. */
 static int choose(struct sessions *sessions, const struct cli *cli, char *program, size_t size)
 {
     static const char *const readers[] = {"once", "twice", "sandbox"};

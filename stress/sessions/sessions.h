@@ -5,8 +5,8 @@
  * Session starts while the policy is being saved. A start asks for the policy as a program does, and is
  *
  *   confined    it got a policy that confines
- *   refused     it was told that there is no getting it, and does not run
- *   unconfined  it runs without: it was told that there is none, or that it allows everything
+ *   refused     it was told that the policy cannot be had, and does not run
+ *   unconfined  it runs without one: it was told that there is none, or that it allows everything
  *
  * The policy that is saved always confines, so unconfined is never right.
  */

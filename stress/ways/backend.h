@@ -2,7 +2,7 @@
 /*
  * Room stress/ways/: Which ways of saving are put under stress?
  *
- * Ways of saving, behind one interface: the store of this project, the four ways with files, and anybody's program.
+ * Ways of saving, behind one interface: the store of this project, the four ways with files, and other programs.
  *
  * prepare runs once, before anything is forked; open, look, save and close run in each process.
  */
@@ -56,7 +56,7 @@ struct backend {
     void (*look)(void *client, struct backend_look *ret_look);
     void (*save)(void *client, unsigned writer, struct backend_save *ret_save);
     void (*close)(void *client);
-    void (*watched)(const struct backend_config *config, char *path, size_t size); /* whose absence is a gap */
+    void (*watched)(const struct backend_config *config, char *path, size_t size); /* its absence is a gap */
 };
 
 extern const struct backend backend_qsettings, backend_rename_away, backend_in_place, backend_copy_backup,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Anybody's program as a backend: a shell command saves FILE again and again; FILE is watched by reading it here, or by
- * another shell command whose exit status is its verdict.
+ * Another program as a backend: a shell command saves FILE again and again. FILE is read here, or by another shell
+ * command whose exit status is its verdict.
  *
  * The verdicts of a reader command are the exit statuses of this project's own programs: 0 fine; 1 (not found), 4 (no
  * policy), 5 (absent) absent; 3 (rejected), 6 (damaged) torn; anything else, and a signal, an error.
@@ -24,7 +24,7 @@ struct foreign_client {
     bool parses; /* FILE must be a document */
 };
 
-/* Runs a shell command with QSTRESS_PATH, and QSTRESS_WRITER for a writer. Its status as by command_run; where that is
+/* Runs a shell command with QSTRESS_PATH, and QSTRESS_WRITER for a writer. Its status as by command_run; if that is
  * not 0, reason says so, with the first line of what it printed. */
 static int run_command(const struct backend_config *config, const char *what, const char *command, unsigned writer,
                        char *reason)
@@ -140,7 +140,7 @@ static enum verdict judge_text(const struct foreign_client *client, const char *
     doc_free(doc);
     if (found)
         return VERDICT_FINE;
-    (void)snprintf(reason, STRESS_REASON_BYTES, "%.100s is not in it", client->config->must_have);
+    (void)snprintf(reason, STRESS_REASON_BYTES, "%.100s is missing", client->config->must_have);
     return VERDICT_LOST;
 }
 

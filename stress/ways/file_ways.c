@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How programs save a settings file, faithful step by step; what is wrong with each is the point of it.
+ * How programs save a settings file, step by step. Their faults are the point.
  *
  * rename-away is the way of Qwen Code 0.24.4 (packages/cli, its settings writer): the temp and the backup have fixed
  * names that all writers share, there is no lock, and between the two renames the file does not exist.
@@ -228,7 +228,7 @@ static void file_change(void *opened, unsigned writer, struct backend_save *ret_
         memcpy(ret_save->reason, look.reason, sizeof ret_save->reason);
         return;
     }
-    struct document next = look.document; /* all zero where there was none to be had */
+    struct document next = look.document; /* all zero if there was none */
     ret_save->has_seen = true;
     ret_save->seen = next.counters[writer];
     next.counters[writer]++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the power-cut and the kill harness do to a scratch store, and how they look at it: each save writes a whole
- * document (document.h) whose every value carries its number, so that what is found is one of the documents written, or
- * torn. All of it concerns the system store below a root directory.
+ * document (test_document.h) in which every value has its number, so a reader finds one of the documents written, or a
+ * torn one. All of it concerns the system store below a root directory.
  */
 #ifndef STRESS_STORE_STEPS_H
 #define STRESS_STORE_STEPS_H
@@ -32,11 +32,11 @@ bool steps_read_document(const struct qs_snapshot *snapshot, struct document_sha
                          struct document_reader *reader);
 
 struct steps_look {
-    enum qs_status status; /* of the read, and where asked for of fsck */
+    enum qs_status status; /* of the read, and of fsck if that was asked for */
     bool torn;             /* read, and no complete document */
     uint64_t generation;   /* of the store */
     uint64_t number;       /* of the document, 0: the store is empty */
-    char why[256];         /* what is wrong, unless status is QS_OK and it is not torn */
+    char why[256];         /* what is wrong; unless status is QS_OK and torn is false */
 };
 
 enum steps_depth {

@@ -12,7 +12,7 @@ static size_t tag_text(const struct document *document, char *tag, size_t size)
     return (size_t)snprintf(tag, size, "%llu.%u:", (unsigned long long)document->generation, document->writer);
 }
 
-/* The length of values changes from save to save, so that a shorter text over a longer one shows. */
+/* The length of values changes from save to save, so that a short text written over a long one is seen. */
 static const char padding[] = "................................................................................";
 
 static size_t padding_len(const struct document *document)

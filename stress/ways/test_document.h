@@ -2,7 +2,7 @@
 /*
  * The document that races write. Every value in it begins with the same tag, "GENERATION.WRITER:", so that one put
  * together from two saves is seen, even from two saves of the same generation; and it has one counter for each writer,
- * which only that writer raises, so that a change that is gone is seen.
+ * which only that writer raises, so that a lost change is seen.
  *
  *     {"counters": {"w0": "12.1:3", "w1": "12.1:9"}, "values": {"k000": "12.1:xxxxxxxx", ...}}
  */
