@@ -39,6 +39,7 @@ struct cli {
     double wait_s;  /* negative: not given */
     bool no_pager, replace, dry_run, keys, reveal, exit_code, require_policy, no_require, off, of_policy, yes, force;
     bool check, on_commit, list, remove, adopt, backup, dangling, hard_linked, other_owner, new_only, once, json_schema;
+    bool if_absent;
     bool scope_given;
     enum qs_scope scope;
     unsigned require_scopes; /* --require, repeatable: bits 1 << enum qs_scope */
@@ -88,7 +89,8 @@ enum command_flags {
 
 extern const struct program qsettings_program;
 
-command_function cmd_init, cmd_require, cmd_set, cmd_unset, cmd_apply, cmd_lock, cmd_unlock, cmd_edit, cmd_check;
+command_function cmd_init, cmd_require, cmd_set, cmd_add, cmd_remove, cmd_unset, cmd_apply, cmd_lock, cmd_unlock,
+    cmd_edit, cmd_check;
 command_function cmd_get, cmd_list, cmd_explain, cmd_export, cmd_locks;
 command_function cmd_log, cmd_show, cmd_diff, cmd_rollback, cmd_purge;
 command_function cmd_doctor, cmd_fsck, cmd_repair, cmd_compact, cmd_backup, cmd_restore;
@@ -210,6 +212,15 @@ const char *change_path(const struct qs_change *change, char *text, size_t size)
 struct leaf;
 /* What a person should know of settings that are accepted, as notes on standard error. */
 void warn_notes(const struct cli *cli, const struct leaf *items, size_t count, unsigned flags);
+
+/* ---- elements of arrays (cli/element_key.c) ---- */
+
+/* "list[2]" as people write it becomes "list.2", "list[+]" becomes "list" with *ret_append; any other text, and a
+ * quoted one, stays as it is. Heap, NULL without memory. */
+char *element_key(const char *text, bool *ret_append);
+/* The array at path in the transaction, a new reference; empty if it is not set. Errors: QS_INVALID (no array). */
+enum qs_status element_array(struct qs_txn *txn, const char *path, json_t **ret_array,
+                             struct qs_error *err) QS_MUST_USE;
 
 /* ---- input (cli/input.c) ---- */
 

@@ -2,6 +2,8 @@
 /* Which store a command means, and what a reading command looks at: one store, an older generation, all layers. */
 #include "cli/cli.h"
 
+#include "text/element.h"
+
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,12 +119,48 @@ void cli_view_release(struct cli_view *view)
     qs_settings_close(view->settings);
 }
 
-enum qs_status cli_view_json(const struct cli_view *view, const char *key, char **ret_text, size_t *ret_len,
-                             struct qs_error *err)
+static enum qs_status view_json(const struct cli_view *view, const char *key, char **ret_text, size_t *ret_len,
+                                struct qs_error *err)
 {
     if (view->snapshot)
         return qs_snapshot_json(view->snapshot, key, ret_text, ret_len, err);
     return qs_settings_json(view->settings, key, ret_text, ret_len, err);
+}
+
+/* What the key names inside an array, which is stored whole. err has "not found" already. */
+static enum qs_status json_inside(const struct cli_view *view, const char *key, char **ret_text, size_t *ret_len,
+                                  struct qs_error *err)
+{
+    struct qs_key whole;
+    struct qs_key prefix;
+    char path[QS_KEY_TEXT_BYTES];
+    if (qs_key_parse(key, &whole, NULL))
+        return QS_NOT_FOUND;
+    prefix = whole;
+    for (qs_key_pop(&prefix); prefix.len; qs_key_pop(&prefix)) {
+        AUTO_FREE char *text = NULL;
+        AUTO(value_release) json_t *value = NULL;
+        size_t len = 0;
+        qs_key_format(prefix.bytes, prefix.len, path, sizeof path);
+        enum qs_status status = view_json(view, path, &text, &len, NULL);
+        if (status == QS_NOT_FOUND)
+            continue;
+        if (!status)
+            status = value_decode(text, len, &value, err);
+        if (status)
+            return status;
+        struct qs_bytes rest = {whole.bytes + prefix.len + 1, whole.len - prefix.len - 1};
+        json_t *found = json_is_array(value) ? element_find(value, rest) : NULL;
+        return found ? value_encode_text(found, ret_text, ret_len, err) : QS_NOT_FOUND;
+    }
+    return QS_NOT_FOUND;
+}
+
+enum qs_status cli_view_json(const struct cli_view *view, const char *key, char **ret_text, size_t *ret_len,
+                             struct qs_error *err)
+{
+    enum qs_status status = view_json(view, key, ret_text, ret_len, err);
+    return status == QS_NOT_FOUND && key ? json_inside(view, key, ret_text, ret_len, err) : status;
 }
 
 void cli_view_put_source(struct cli *cli, const struct cli_view *view, const char *key, json_t *report)

@@ -101,6 +101,7 @@ const struct option_row option_table[] = {
      .value = "N",
      .min = 1,
      .help = "refuse unless the store is at generation N"},
+    {.name = "if-absent", SLOT(if_absent), .help = "fail with status 8 if the element is there already"},
     {.name = "require-policy", SLOT(require_policy), .help = "from now on, readers fail unless a policy is set"},
     {.name = "no-require", SLOT(no_require), .help = "do not require the system store to exist"},
     {.name = "off", SLOT(off), .help = "remove the requirement"},

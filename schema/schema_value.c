@@ -11,6 +11,42 @@
 #include <string.h>
 #include <strings.h>
 
+static size_t digits_at(const char *text, size_t len, size_t at)
+{
+    size_t count = 0;
+    while (at + count < len && text[at + count] >= '0' && text[at + count] <= '9')
+        count++;
+    return count;
+}
+
+/* Is this the text of a JSON number, whether or not it fits? (1.2.3 and 2026-01-02 are not.) */
+static bool is_number(const char *text, size_t len)
+{
+    size_t at = len && text[0] == '-' ? 1 : 0;
+    size_t whole = digits_at(text, len, at);
+    if (!whole || (whole > 1 && text[at] == '0'))
+        return false;
+    at += whole;
+    if (at < len && text[at] == '.') {
+        size_t fraction = digits_at(text, len, at + 1);
+        at += fraction ? 1 + fraction : 0;
+    }
+    if (at + 1 < len && (text[at] == 'e' || text[at] == 'E')) {
+        size_t sign = text[at + 1] == '+' || text[at + 1] == '-' ? 2 : 1;
+        size_t exponent = digits_at(text, len, at + sign);
+        at += exponent ? sign + exponent : 0;
+    }
+    return at == len;
+}
+
+/* Does the schema know the key, and take strings there? */
+static bool known_string(const struct qs_key *key)
+{
+    AUTO(value_release) json_t *text = json_string("");
+    AUTO(value_release) json_t *number = json_integer(0);
+    return text && number && !schema_check_value(key, text, 0, NULL) && schema_check_value(key, number, 0, NULL);
+}
+
 enum qs_status schema_value_for_text(const struct qs_key *key, const char *text, size_t len, json_t **ret_value,
                                      struct qs_error *err)
 {
@@ -21,10 +57,21 @@ enum qs_status schema_value_for_text(const struct qs_key *key, const char *text,
         return error_set(err, QS_INVALID, "the value is not UTF-8 (byte %zu)", bad + 1);
     if (memchr(text, '\0', len))
         return error_set(err, QS_INVALID, "the value contains a zero byte");
-    bool is_json = value_decode(text, len, &parsed, NULL) == QS_OK;
-    if (is_json && schema_check_value(key, parsed, 0, NULL) == QS_OK) {
-        *ret_value = STEAL(parsed);
-        return QS_OK;
+    enum qs_status status = value_decode(text, len, &parsed, err);
+    bool is_json = !status;
+    if (status && status != QS_INVALID)
+        return status;
+    if (is_json) {
+        status = schema_check_value(key, parsed, 0, NULL);
+        if (status && status != QS_INVALID)
+            return error_memory(err);
+        if (!status) {
+            *ret_value = STEAL(parsed);
+            return QS_OK;
+        }
+    } else if (is_number(text, len) && !known_string(key)) {
+        error_add_advice(err, "to store it as text, give --type string");
+        return QS_INVALID;
     }
     string = json_stringn(text, len);
     if (!string)

@@ -8,6 +8,7 @@
 #include "store/env.h"
 #include "store/fleet_guard.h"
 #include "store/history_read.h"
+#include "text/element.h"
 
 #include <errno.h>
 #include <string.h>
@@ -155,6 +156,52 @@ enum qs_status qs_txn_get(struct qs_txn *txn, const char *key, char **ret_text, 
     return status ? status : value_encode_text(value, ret_text, ret_len, err);
 }
 
+static bool is_empty_object(struct qs_bytes value)
+{
+    return value.len == sizeof EMPTY_OBJECT - 1 && memcmp(value.data, EMPTY_OBJECT, value.len) == 0;
+}
+
+/* ---- inside a value ---- */
+
+/* A key that leads into a value: the value that a proper prefix of key has, if it is no empty object. */
+struct holder {
+    struct qs_key key;
+    struct qs_bytes rest; /* of the key, behind the prefix */
+    json_t *value;        /* NULL: there is no such prefix */
+};
+
+static void holder_release(struct holder *holder)
+{
+    json_decref(holder->value);
+}
+
+static enum qs_status find_holder(const struct qs_txn *txn, const struct qs_key *key, struct holder *ret_holder,
+                                  struct qs_error *err)
+{
+    for (size_t i = 1; i < key->len; i++) {
+        struct qs_bytes above = {key->bytes, i};
+        struct qs_bytes value = key->bytes[i] == '\0' ? value_now(txn, AREA_SETTINGS, above) : (struct qs_bytes){0};
+        if (!value.data || is_empty_object(value))
+            continue;
+        ret_holder->key.len = i;
+        memcpy(ret_holder->key.bytes, key->bytes, i);
+        ret_holder->rest = (struct qs_bytes){key->bytes + i + 1, key->len - i - 1};
+        return value_decode(value.data, value.len, &ret_holder->value, err);
+    }
+    return QS_OK;
+}
+
+/* A setting is never made an object because a longer key was set. */
+static enum qs_status refuse_scalar(const struct holder *holder, struct qs_error *err)
+{
+    char path[QS_KEY_TEXT_BYTES];
+    qs_key_format(holder->key.bytes, holder->key.len, path, sizeof path);
+    error_set(err, QS_INVALID, "%s is a value of type %s, so there is nothing below it", path,
+              value_type_name(holder->value));
+    error_add_advice(err, "unset %s first, or set it to an object", path);
+    return QS_INVALID;
+}
+
 /* ---- changes ---- */
 
 /* Removes all of an area at and below key (root or NULL: all). */
@@ -208,11 +255,6 @@ static enum qs_status put_leaf(struct qs_txn *txn, struct qs_bytes key, struct q
     return status ? status : overlay_put(overlay, key, value, err);
 }
 
-static bool is_empty_object(struct qs_bytes value)
-{
-    return value.len == sizeof EMPTY_OBJECT - 1 && memcmp(value.data, EMPTY_OBJECT, value.len) == 0;
-}
-
 /* Is there an object at key already: anything below it, or the empty one? */
 static bool is_object_now(const struct qs_txn *txn, struct qs_bytes key)
 {
@@ -259,6 +301,42 @@ static enum qs_status put_value(struct qs_txn *txn, const struct qs_key *key, co
     return QS_OK;
 }
 
+/* An element of an array that nobody has set yet. */
+static enum qs_status blame_array(const struct qs_txn *txn, const struct qs_key *key, struct qs_error *err)
+{
+    AUTO(value_release) json_t *array = json_array();
+    AUTO(value_release) json_t *object = json_object();
+    unsigned flags = schema_flags_of(txn->dir.scope);
+    struct qs_key prefix = *key;
+    char path[QS_KEY_TEXT_BYTES];
+    for (qs_key_pop(&prefix); array && object && prefix.len; qs_key_pop(&prefix)) {
+        if (schema_check_value(&prefix, array, flags, NULL) || !schema_check_value(&prefix, object, flags, NULL))
+            continue;
+        qs_key_format(prefix.bytes, prefix.len, path, sizeof path);
+        error_set(err, QS_INVALID, "%s is an array, and it is not set", path);
+        error_add_advice(err, "add an element with 'qsettings add %s VALUE'", path);
+        return QS_INVALID;
+    }
+    return QS_INVALID;
+}
+
+/* Sets what lies inside an array, which is then put whole. */
+static enum qs_status put_inside(struct qs_txn *txn, const struct qs_key *key, json_t *value, struct qs_error *err)
+{
+    AUTO(holder_release) struct holder holder = {0};
+    enum qs_status status = find_holder(txn, key, &holder, err);
+    if (status)
+        return status;
+    if (!holder.value) {
+        status = put_value(txn, key, value, err);
+        return status == QS_INVALID ? blame_array(txn, key, err) : status;
+    }
+    if (!json_is_array(holder.value))
+        return refuse_scalar(&holder, err);
+    status = element_put(holder.value, holder.rest, value, err);
+    return status ? status : put_value(txn, &holder.key, holder.value, err);
+}
+
 enum qs_status qs_txn_set(struct qs_txn *txn, const char *key, const char *json, size_t len, struct qs_error *err)
 {
     struct qs_key parsed;
@@ -267,10 +345,22 @@ enum qs_status qs_txn_set(struct qs_txn *txn, const char *key, const char *json,
     if (!status)
         status = json ? value_decode(json, len, &value, err) : error_misuse(err, __func__);
     if (!status)
-        status = put_value(txn, &parsed, value, err);
+        status = put_inside(txn, &parsed, value, err);
     if (status)
         error_add_path(err, key);
     return status;
+}
+
+static enum qs_status unset_inside(struct qs_txn *txn, const struct qs_key *key, struct qs_error *err)
+{
+    AUTO(holder_release) struct holder holder = {0};
+    enum qs_status status = find_holder(txn, key, &holder, err);
+    if (status)
+        return status;
+    if (!json_is_array(holder.value))
+        return error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(txn->dir.scope));
+    status = element_remove(holder.value, holder.rest, err);
+    return status ? status : put_value(txn, &holder.key, holder.value, err);
 }
 
 static enum qs_status unset(struct qs_txn *txn, const struct qs_key *key, struct qs_error *err)
@@ -280,7 +370,7 @@ static enum qs_status unset(struct qs_txn *txn, const struct qs_key *key, struct
     if (status)
         return status;
     if (list.count == 0)
-        return error_set(err, QS_NOT_FOUND, "there is no such setting in scope %s", qs_scope_name(txn->dir.scope));
+        return unset_inside(txn, key, err);
     return remove_subtree(txn, AREA_SETTINGS, key, err);
 }
 

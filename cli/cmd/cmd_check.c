@@ -35,17 +35,17 @@ enum qs_status cmd_check(struct cli *cli, int count, char **operands, struct qs_
     AUTO(doc_release) struct doc *doc = NULL;
     AUTO(leaves_release) struct leaves leaves = {0};
     (void)count;
+    unsigned flags = cli->scope_given ? schema_flags_of(cli->scope) : 0;
     enum qs_status status = parse_file(cli, operands[0], &doc, err);
     if (!status)
         status = flatten_value(doc_root(doc), NULL, doc, &leaves, err);
     if (!status)
-        status = schema_check_document(doc_root(doc), doc, 0, err);
+        status = schema_check_document(doc_root(doc), doc, flags, err);
     if (status)
         return status;
-    warn_notes(cli, leaves.items, leaves.count, 0);
+    warn_notes(cli, leaves.items, leaves.count, flags);
     if (!cli->line.json) {
-        buf_printf(&cli->out, "%s: ok, %zu %s\n", operands[0], leaves.count,
-                   leaves.count == 1 ? "setting" : "settings");
+        buf_printf(&cli->out, "%s: ok, %zu setting%s\n", operands[0], leaves.count, leaves.count == 1 ? "" : "s");
         return QS_OK;
     }
     json_t *report = json_object();

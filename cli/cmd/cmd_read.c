@@ -54,9 +54,13 @@ enum qs_status cmd_get(struct cli *cli, int count, char **operands, struct qs_er
     AUTO_FREE char *text = NULL;
     size_t len = 0;
     (void)count;
+    bool append = false;
+    AUTO_FREE char *plain = element_key(operands[0], &append);
+    if (!plain || append)
+        return plain ? error_set(err, QS_USAGE, "[+] names no element that can be read") : error_memory(err);
     enum qs_status status = cli_view_open(cli, &view, err);
     if (!status)
-        status = cli_view_json(&view, operands[0], &text, &len, err);
+        status = cli_view_json(&view, plain, &text, &len, err);
     if (status == QS_NOT_FOUND && cli->default_value && (view.snapshot || view.settings))
         status = default_value(cli->default_value, &value, err);
     else if (!status)

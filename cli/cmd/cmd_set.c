@@ -13,6 +13,7 @@ struct assignment {
     char path[QS_KEY_TEXT_BYTES];
     json_t *value;
     bool visible; /* the value stood on the command line */
+    bool append;  /* KEY[+] */
 };
 
 struct assignments {
@@ -34,8 +35,13 @@ static enum qs_status value_text(const char *word, char **ret_text, size_t *ret_
     *ret_visible = false;
     if (strcmp(word, "-") == 0)
         return input_read("-", QS_VALUE_MAX_BYTES + 1, ret_text, ret_len, err);
-    if (word[0] == '@')
-        return input_read(word + 1, QS_VALUE_MAX_BYTES + 1, ret_text, ret_len, err);
+    if (word[0] == '@') {
+        enum qs_status status = input_read(word + 1, QS_VALUE_MAX_BYTES + 1, ret_text, ret_len, err);
+        if (status == QS_NOT_FOUND)
+            error_add_advice(err,
+                             "@FILE reads a file; for a text that begins with @ give it on standard input, as VALUE -");
+        return status;
+    }
     *ret_visible = true;
     *ret_text = strdup(word);
     if (!*ret_text)
@@ -62,7 +68,7 @@ static enum qs_status guess_value(const struct cli *cli, const struct assignment
                                   json_t **ret_value, struct qs_error *err)
 {
     enum qs_status status = schema_value_for_text(&item->key, text, len, ret_value, err);
-    if (!status && json_is_string(*ret_value) && (text[0] == '{' || text[0] == '[')) {
+    if (!status && json_is_string(*ret_value) && (text[0] == '{' || text[0] == '[' || text[0] == '"')) {
         AUTO(value_release) json_t *value = NULL;
         if (value_decode(text, len, &value, NULL))
             voice_note(&cli->line, item->path, "the value looks like JSON but is not valid; it is stored as a string");
@@ -92,7 +98,10 @@ static enum qs_status take_assignment(const struct cli *cli, const char *key, co
 {
     AUTO_FREE char *text = NULL;
     size_t len = 0;
-    enum qs_status status = qs_key_parse(key, &item->key, err);
+    AUTO_FREE char *plain = element_key(key, &item->append);
+    if (!plain)
+        return error_memory(err);
+    enum qs_status status = qs_key_parse(plain, &item->key, err);
     if (status) {
         error_add_path(err, key);
         return status;
@@ -133,7 +142,13 @@ static enum qs_status set_all(struct qs_txn *txn, const struct assignments *list
 {
     for (size_t i = 0; i < list->count; i++) {
         AUTO(buf_release) struct buf text = {0};
-        enum qs_status status = value_encode(list->items[i].value, &text, err);
+        const struct assignment *item = &list->items[i];
+        AUTO(value_release) json_t *array = NULL;
+        enum qs_status status = item->append ? element_array(txn, item->path, &array, err) : QS_OK;
+        if (!status && array && json_array_append(array, item->value) != 0)
+            status = error_memory(err);
+        if (!status)
+            status = value_encode(array ? array : item->value, &text, err);
         if (!status)
             status = qs_txn_set(txn, list->items[i].path, text.data, text.len, err);
         if (status) {

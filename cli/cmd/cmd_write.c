@@ -97,7 +97,11 @@ static enum qs_status each_key_of(struct qs_txn *txn, int count, char **operands
 {
     enum qs_status status = QS_OK;
     for (int i = 0; !status && i < count; i++) {
-        status = call(txn, operands[i], err);
+        bool append = false;
+        AUTO_FREE char *plain = element_key(operands[i], &append);
+        if (!plain || append)
+            return plain ? error_set(err, QS_USAGE, "[+] names no element that is there") : error_memory(err);
+        status = call(txn, plain, err);
         if (status == QS_NOT_FOUND)
             suggest_from_txn(txn, operands[i], err);
         if (status)
