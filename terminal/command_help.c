@@ -57,7 +57,8 @@ static int group_of(const struct program *program, const struct command *command
 
 /* ---- usage ---- */
 
-#define CHOICES_SHOWN 24 /* longer lists of choices are cut short */
+#define CHOICES_SHOWN  24 /* in a usage line longer lists of choices are cut short, */
+#define CHOICES_LISTED 60 /* in the list of options they stand in the text */
 
 /* "NAME VALUE" of an option; in a usage line, short. */
 static void add_option_name(struct buf *out, const struct option_row *row, bool shortest)
@@ -68,7 +69,7 @@ static void add_option_name(struct buf *out, const struct option_row *row, bool 
         buf_printf(out, "--%s", row->name);
     if (!row->value)
         return;
-    bool cut = shortest && strchr(row->value, '|') && strlen(row->value) > CHOICES_SHOWN;
+    bool cut = strchr(row->value, '|') && strlen(row->value) > (shortest ? CHOICES_SHOWN : CHOICES_LISTED);
     buf_printf(out, " %.*s%s", (int)(cut ? strcspn(row->value, "|") : strlen(row->value)), row->value,
                cut ? "|..." : "");
 }
@@ -120,6 +121,18 @@ void help_usage(const struct program *program, const struct command *command, st
 
 /* ---- one command ---- */
 
+/* ": a, b, c" of "a|b|c" */
+static void add_choices(struct buf *out, const char *choices)
+{
+    const char *before = ": ";
+    for (; *choices; choices += strspn(choices, "|")) {
+        size_t len = strcspn(choices, "|");
+        buf_printf(out, "%s%.*s", before, (int)len, choices);
+        choices += len;
+        before = ", ";
+    }
+}
+
 static void add_option(struct buf *out, const struct command *command, const struct option_row *row)
 {
     AUTO(buf_release) struct buf name = {0}, help = {0};
@@ -129,6 +142,8 @@ static void add_option(struct buf *out, const struct command *command, const str
         buf_printf(&name, "-%c, ", row->letter);
     add_option_name(&name, row, false);
     buf_add_str(&help, row->help);
+    if (row->value && strchr(row->value, '|') && strlen(row->value) > CHOICES_LISTED)
+        add_choices(&help, row->value);
     if (standard)
         buf_printf(&help, " [%.*s]", (int)len, standard);
     if (name.len > HELP_LEFT - 4)

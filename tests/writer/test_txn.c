@@ -51,7 +51,7 @@ static void txn_is(struct qs_txn *txn, const char *key, const char *json)
 
 /* ---- changes ---- */
 
-static void a_set_replaces_what_was_at_below_and_above(void **state)
+static void a_set_replaces_what_was_at_and_below_and_never_above(void **state)
 {
     (void)state;
     struct qs_txn *txn = begin();
@@ -62,13 +62,15 @@ static void a_set_replaces_what_was_at_below_and_above(void **state)
     store_is("{\"a\":{\"b\":1,\"c\":\"x\"},\"d\":[1,{\"e\":null}]}");
     txn = begin();
     set(txn, "a", "true");  /* a scalar where an object was */
-    set(txn, "d.e.f", "2"); /* an object where an array was */
+    set(txn, "d.1.e", "2"); /* inside an array */
+    assert_int_equal(qs_txn_set(txn, "d.e.f", "2", 1, &err), QS_INVALID);
+    assert_int_equal(qs_txn_set(txn, "a.b", "2", 1, &err), QS_INVALID);
     commit(txn);
-    store_is("{\"a\":true,\"d\":{\"e\":{\"f\":2}}}");
+    store_is("{\"a\":true,\"d\":[1,{\"e\":2}]}");
     txn = begin();
-    set(txn, "d.e", "{\"g\":{},\"h\":{\"i\":0.5}}"); /* an object replaces the object: f is gone */
+    set(txn, "d", "{\"g\":{},\"h\":{\"i\":0.5}}"); /* an object replaces the array */
     commit(txn);
-    store_is("{\"a\":true,\"d\":{\"e\":{\"g\":{},\"h\":{\"i\":0.5}}}}");
+    store_is("{\"a\":true,\"d\":{\"g\":{},\"h\":{\"i\":0.5}}}");
 }
 
 static void a_transaction_reads_its_own_changes_and_others_do_not(void **state)
@@ -534,7 +536,7 @@ static void an_absent_store_is_not_made_by_a_writer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_set_replaces_what_was_at_below_and_above),
+        TEST(a_set_replaces_what_was_at_and_below_and_never_above),
         TEST(a_transaction_reads_its_own_changes_and_others_do_not),
         TEST(unset_takes_the_subtree_and_refuses_what_is_not_there),
         TEST(apply_merges_objects_and_replaces_the_rest),
