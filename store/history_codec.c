@@ -302,7 +302,7 @@ static enum qs_status spread(struct history_record *record, struct qs_error *err
 {
     if (record->changes)
         return QS_OK;
-    struct history_change *changes = malloc((record->facts.change_count + 1) * sizeof *changes);
+    struct history_change *changes = calloc(record->facts.change_count + 1, sizeof *changes);
     if (!changes)
         return error_memory(err);
     for (size_t i = 0; i < record->facts.change_count; i++) {
