@@ -94,8 +94,23 @@ static void spoil_before(const struct host *host)
     }
 }
 
+/* As qfleet-apply.path would start it, and once in a while whatever there is. */
+static bool something_came(const struct host *host, struct timespec *seen, unsigned *idle)
+{
+    char path[600];
+    struct stat st;
+    (void)snprintf(path, sizeof path, "%s/var/spool/qfleet", host->root);
+    bool changed = !stat(path, &st) && memcmp(&st.st_mtim, seen, sizeof *seen) != 0;
+    if (changed)
+        *seen = st.st_mtim;
+    *idle = changed ? 0 : *idle + 1;
+    return changed || *idle % 50 == 0;
+}
+
 static void apply_for_ever(struct host *host)
 {
+    struct timespec seen = {0};
+    unsigned idle = 0;
     static struct os_calls calls;
     struct apply_outcome outcome;
     calls = os_real;
@@ -106,10 +121,12 @@ static void apply_for_ever(struct host *host)
         clock_jump_s = well || stress_rng_next(&host->rng) % 8
                            ? 0
                            : (int64_t)(stress_rng_next(&host->rng) % 200) * 86400 - 8640000;
-        spoil_before(host);
-        (void)!fleet_apply(host->root, 5000, &outcome, NULL);
-        host->begun = host->begun || outcome.changed;
-        stress_sleep_ns(5000000 + stress_rng_next(&host->rng) % 20000000);
+        if (something_came(host, &seen, &idle)) {
+            spoil_before(host);
+            (void)!fleet_apply(host->root, 5000, &outcome, NULL);
+            host->begun = host->begun || outcome.changed;
+        }
+        stress_sleep_ns((5000000 + stress_rng_next(&host->rng) % 10000000) * (1 + host->run->options->hosts / 40));
     }
 }
 
@@ -277,7 +294,7 @@ void fleet_host_run(const struct fleet_run *run, unsigned number)
             end(victim);
             *victim = begin(&host, !dice);
         }
-        stress_sleep_ns((2000000 + stress_rng_next(&host.rng) % 8000000) * (1 + run->options->hosts / 40));
+        stress_sleep_ns((2000000 + stress_rng_next(&host.rng) % 8000000) * (1 + run->options->hosts / 8));
     }
     end(&host.fetcher);
     end(&host.applier);
