@@ -132,7 +132,6 @@ static enum qs_status ask_once(struct etcd *etcd, const char *path, const struct
 
 static enum qs_status authenticate(struct etcd *etcd, struct qs_error *err)
 {
-    AUTO(buf_release) struct buf password = {0};
     AUTO(buf_release) struct buf body = {0};
     AUTO(buf_release) struct buf out = {0};
     long code = 0;

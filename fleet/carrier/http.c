@@ -15,6 +15,7 @@
 void http_release(struct http *http)
 {
     curl_easy_cleanup(http->curl);
+    (void)curl_share_cleanup(http->share);
     free(http->token_file);
     *http = (struct http){0};
 }
@@ -22,11 +23,14 @@ void http_release(struct http *http)
 enum qs_status http_init(struct http *http, const char *const strings[HTTP_STRING_COUNT], struct qs_error *err)
 {
     http->curl = curl_easy_init();
-    if (!http->curl || (strings[3] && !(http->token_file = strdup(strings[3])))) {
+    http->share = curl_share_init();
+    if (!http->curl || !http->share || (strings[3] && !(http->token_file = strdup(strings[3])))) {
         http_release(http);
         return error_memory(err);
     }
     CURL *curl = http->curl;
+    (void)curl_share_setopt(http->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT);
+    (void)curl_easy_setopt(curl, CURLOPT_SHARE, http->share);
     (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
     (void)curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     (void)curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);

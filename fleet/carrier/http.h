@@ -13,6 +13,7 @@
 
 struct http {
     CURL *curl;
+    CURLSH *share;    /* so that a watch and the requests beside it use one connection */
     char *token_file; /* read for each request */
     char fault[CURL_ERROR_SIZE];
 };

@@ -142,6 +142,29 @@ teardown() {
     done
 }
 
+# peak PID: its largest memory so far, in KiB
+peak() {
+    awk '/^VmHWM:/ { print $2 }' "/proc/$1/status"
+}
+
+@test "fetch needs at most 16 MiB, whatever the bundle's size" {
+    start_nginx
+    carried_by "$(https_carrier)"
+    build "$(jq -nc '{env: ([range(9000)] | map({key: "NAME\(.)", value: ("x" * 80)}) | from_entries)}')"
+    push
+    [ "$(stat -c %s "$CARRIER/bundle-1-1.json")" -gt 800000 ]
+    build "$(jq -nc '{env: ([range(9000)] | map({key: "OTHER\(.)", value: ("y" * 80)}) | from_entries)}')"
+    push # with a base
+    machine m "$(jq -c 'del(.carriers[0].ca)' <<<"$CARRIED")"
+    sed -i 's/"type": "https"/"type": "https", "ca": "'"${TLS//\//\\/}"'\/all.pem"/' "$SCRATCH/m/fleet/config.json"
+    cat /etc/ssl/certs/ca-certificates.crt "$TLS/ca.pem" >"$TLS/all.pem" 2>/dev/null || cp "$TLS/ca.pem" "$TLS/all.pem"
+    fetching m
+    until_true has m bundle-1-2.json
+    until_true [ -e "$SCRATCH/m/var/spool/qfleet/bundle-1-1.json" ]
+    echo "# $(peak "${FETCHERS[0]}") KiB" >&3
+    [ "$(peak "${FETCHERS[0]}")" -le 16384 ]
+}
+
 # ---- etcd ----
 
 @test "etcd: push, watch, apply, report; a member stopped, a leader gone" {
