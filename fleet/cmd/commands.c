@@ -23,6 +23,7 @@ static const struct option_row options[] = {
     {.name = "force", SLOT(force), .help = "promote all the same; needs -m"},
     {.name = "keys", SLOT(keys), .value = "FILE", .help = "the key document to verify with"},
     {.name = "label", SLOT(label), .value = "TEXT", .help = "how status calls the machine"},
+    {.name = "html", SLOT(html), .value = "FILE", .help = "write a page for a browser, too"},
     {.name = "group", SLOT(group), .value = "GROUP", .help = "its group"},
     {0},
 };
@@ -106,7 +107,7 @@ static const struct command commands[] = {
     {.name = "status",
      .run = cmd_status,
      .group = OPERATOR,
-     .options = "work=. json",
+     .options = "work=. json html",
      .summary = "show where each machine is",
      .more = "Exit status 1 if any machine is behind, held, refused, drifting, expired, silent, unknown, went back, or "
              "is a duplicate."},

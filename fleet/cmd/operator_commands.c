@@ -268,5 +268,10 @@ enum qs_status cmd_status(struct cli *cli, int count, char **operands, struct qs
         out_json(cli, report);
     else
         json_decref(report);
-    return QS_OK;
+    AUTO(buf_release) struct buf page = {0};
+    if (cli->html)
+        status_page(&work, &standings, &page);
+    if (cli->html && page.failed)
+        return error_memory(err);
+    return cli->html ? qs_file_replace(cli->html, page.data, page.len, NULL, err) : QS_OK;
 }

@@ -128,9 +128,11 @@ flags() {
     for name in fine late odd gone; do round $name; done
     same "$(flags fine)" '["unknown"]'
     for name in fine late odd gone; do admit $name; done
-    op status
+    op status --html "$SCRATCH/page.html"
     is 0
     [[ $output == *"fine "*"1-1"*"current"* ]]
+    grep -q "4 of 4 machines are well" "$SCRATCH/page.html"
+    grep -q "Serial by ring" "$SCRATCH/page.html"
     release '{"x":2}'
     round fine
     round odd
