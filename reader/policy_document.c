@@ -137,7 +137,8 @@ static enum qs_status members_check(const json_t *object, const char *group, str
     json_t *value;
     json_object_foreach((json_t *)object, name, value)
     {
-        bool is_group = !group && (strcmp(name, "environment") == 0 || strcmp(name, "limits") == 0);
+        bool is_group =
+            !group && (strcmp(name, "environment") == 0 || strcmp(name, "git") == 0 || strcmp(name, "limits") == 0);
         if (is_group && json_is_object(value)) {
             enum qs_status status = members_check(value, name, err);
             if (status)

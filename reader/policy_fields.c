@@ -29,6 +29,11 @@ const struct policy_field policy_fields[POLICY_FIELD_COUNT] = {
     {"executor.limits.processes", "limits", "processes", POLICY_LIMIT, NULL, AT(limits.processes)},
     {"executor.limits.openFiles", "limits", "openFiles", POLICY_LIMIT, NULL, AT(limits.open_files)},
     {"executor.audit", NULL, "audit", POLICY_ENUM, "required|off", AT(audit)},
+    {"executor.git.mode", "git", "mode", POLICY_ENUM, "read-only|crossing", AT(git_mode)},
+    {"executor.git.newRepositories", "git", "newRepositories", POLICY_ENUM, "quarantine|launder|report", AT(git_new)},
+    {"executor.git.limits.packBytes", "git", "packBytes", POLICY_LIMIT, NULL, AT(git_limits.pack_bytes)},
+    {"executor.git.limits.scratchBytes", "git", "scratchBytes", POLICY_LIMIT, NULL, AT(git_limits.scratch_bytes)},
+    {"executor.git.limits.seconds", "git", "seconds", POLICY_LIMIT, NULL, AT(git_limits.seconds)},
 };
 #undef AT
 

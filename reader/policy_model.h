@@ -12,7 +12,8 @@
  * The document (canonical JSON; what is digested, frozen and printed):
  *
  *     {"audit", "backend", "caches", "devices": [], "environment": {"pass": [[], ...], "secrets": [], "set": {}},
- *      "filesystem", "hiddenPaths": [], "limits": {"cpuSeconds", "fileBytes", "memoryBytes", "openFiles", "processes",
+ *      "filesystem", "git": {"mode", "newRepositories", "packBytes", "scratchBytes", "seconds"}, "hiddenPaths": [],
+ *      "limits": {"cpuSeconds", "fileBytes", "memoryBytes", "openFiles", "processes",
  *      "wallSeconds"}, "network", "protectedPaths": [], "sockets": [], "unixSockets", "writableRoots": []}
  *
  * environment.pass is a conjunction: a name passes if each list has a match.
@@ -41,7 +42,7 @@ struct policy_field {
     size_t offset;     /* in struct qs_policy */
 };
 
-#define POLICY_FIELD_COUNT 20u
+#define POLICY_FIELD_COUNT 25u
 extern const struct policy_field policy_fields[POLICY_FIELD_COUNT];
 
 struct policy_part {

@@ -107,6 +107,8 @@ export interface Executor {
   readonly devices?: readonly string[];
   /** private gives each workspace writable caches of its own over those of the build tools, kept between runs; none gives none. Default: "private". */
   readonly caches?: "private" | "none";
+  /** How a command's work in git reaches the host's repositories. */
+  readonly git?: ExecutorGit;
   /** Limits of one run; 0 is no limit. */
   readonly limits?: ExecutorLimits;
   /** required makes a durable record before a command starts, or does not start it. Default: "required". */
@@ -121,6 +123,26 @@ export interface ExecutorEnvironment {
   readonly set?: { readonly [name: string]: string };
   /** Names and globs of variables that are removed even when passed; letter case does not count. */
   readonly secrets?: readonly string[];
+}
+
+/** How a command's work in git reaches the host's repositories. */
+export interface ExecutorGit {
+  /** crossing gives a command a private git directory, from which objects, branches, tags, notes, the index and stashes come over as checked data; read-only lets it read git alone. Default: "crossing". */
+  readonly mode?: "crossing" | "read-only";
+  /** A repository that a command made: launder puts a fresh one with its commits in its place, quarantine moves it away, report leaves it. Default: "launder". */
+  readonly newRepositories?: "launder" | "quarantine" | "report";
+  /** Limits of one crossing; 0 is no limit. */
+  readonly limits?: ExecutorGitLimits;
+}
+
+/** Limits of one crossing; 0 is no limit. */
+export interface ExecutorGitLimits {
+  /** Bytes of the objects that come over at once. Default: 1073741824. */
+  readonly packBytes?: Integer;
+  /** Bytes of a file in the place where they arrive. Default: 4294967296. */
+  readonly scratchBytes?: Integer;
+  /** Seconds that packing and checking them may take. Default: 600. */
+  readonly seconds?: Integer;
 }
 
 /** Limits of one run; 0 is no limit. */
@@ -400,6 +422,13 @@ export interface SettingTypes {
   "executor.sockets": readonly string[];
   "executor.devices": readonly string[];
   "executor.caches": "private" | "none";
+  "executor.git": ExecutorGit;
+  "executor.git.mode": "crossing" | "read-only";
+  "executor.git.newRepositories": "launder" | "quarantine" | "report";
+  "executor.git.limits": ExecutorGitLimits;
+  "executor.git.limits.packBytes": Integer;
+  "executor.git.limits.scratchBytes": Integer;
+  "executor.git.limits.seconds": Integer;
   "executor.limits": ExecutorLimits;
   "executor.limits.wallSeconds": Integer;
   "executor.limits.cpuSeconds": Integer;
@@ -541,4 +570,16 @@ export interface ExecutionPolicy {
   };
   /** required makes a durable record before a command starts, or does not start it. Default: "required". */
   readonly audit: "required" | "off";
+  readonly git: {
+    /** crossing gives a command a private git directory, from which objects, branches, tags, notes, the index and stashes come over as checked data; read-only lets it read git alone. Default: "crossing". */
+    readonly mode: "read-only" | "crossing";
+    /** A repository that a command made: launder puts a fresh one with its commits in its place, quarantine moves it away, report leaves it. Default: "launder". */
+    readonly newRepositories: "quarantine" | "launder" | "report";
+    /** Bytes of the objects that come over at once. Default: 1073741824. */
+    readonly packBytes: Integer;
+    /** Bytes of a file in the place where they arrive. Default: 4294967296. */
+    readonly scratchBytes: Integer;
+    /** Seconds that packing and checking them may take. Default: 600. */
+    readonly seconds: Integer;
+  };
 }

@@ -24,6 +24,8 @@ enum qs_filesystem { QS_FS_READ_ONLY = 0, QS_FS_WORKSPACE_WRITE = 1 }; /* narrow
 enum qs_network { QS_NET_CLOSED = 0, QS_NET_OPEN = 1 };
 enum qs_unix_sockets { QS_UNIX_BLOCKED = 0, QS_UNIX_PRIVATE = 1, QS_UNIX_OPEN = 2 };
 enum qs_caches { QS_CACHES_NONE = 0, QS_CACHES_PRIVATE = 1 };
+enum qs_git_mode { QS_GIT_READ_ONLY = 0, QS_GIT_CROSSING = 1 };
+enum qs_git_new { QS_GIT_NEW_QUARANTINE = 0, QS_GIT_NEW_LAUNDER = 1, QS_GIT_NEW_REPORT = 2 };
 enum qs_audit { QS_AUDIT_REQUIRED = 0, QS_AUDIT_OFF = 1 };
 enum qs_backend { QS_BACKEND_BWRAP = 0, QS_BACKEND_AUTO = 1 }; /* both mean bubblewrap here */
 
@@ -56,6 +58,11 @@ struct qs_policy {
         uint64_t wall_seconds, cpu_seconds, memory_bytes, file_bytes, processes, open_files; /* 0: no limit */
     } limits;
     enum qs_audit audit;
+    enum qs_git_mode git_mode;
+    enum qs_git_new git_new; /* repositories that a command made */
+    struct {
+        uint64_t pack_bytes, scratch_bytes, seconds; /* 0: no limit */
+    } git_limits;
 };
 
 /* One operator store that was read. Allocated by the library. */

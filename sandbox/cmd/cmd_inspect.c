@@ -22,12 +22,6 @@ static json_t *mounts_of(const struct plan *plan, unsigned kinds)
         if (kinds >> plan->mounts[i].kind & 1u)
             (void)json_array_append_new(list, json_pack("{s:s, s:s}", "path", plan->mounts[i].dest, "why",
                                                         plan->mounts[i].reason));
-    for (size_t i = 0; kinds & 1u << MOUNT_WRITABLE && i < plan->ref_dir_count; i++) {
-        char path[PATH_MAX + 16];
-        (void)snprintf(path, sizeof path, "%s/packed-refs", plan->ref_dirs[i].path);
-        (void)json_array_append_new(list, json_pack("{s:s, s:s}", "path", path, "why",
-                                                    "git may replace it, with packed-refs.lock and gc.pid beside it"));
-    }
     return list;
 }
 
@@ -164,13 +158,11 @@ static json_t *residual_risks(const struct prepared *prepared)
         {plan->writable,
          "git reads more configuration than the repository's own: a hooks path set there is not guarded"},
         {plan->writable,
-         "a repository made inside the workspace may have hooks; the sweep reports it and leaves it there"},
-        {plan->writable, "a program outside that replaces the repository's configuration during a run unguards it"},
+         "a repository that the command makes is what it made until the run ends; then it is laundered"},
+        {plan->writable, "a program outside that replaces a whole git directory during a run takes its cover away"},
         {!plan->network_closed, "the network is open: what can be read can be sent away"},
         {plan->unix_sockets == QS_UNIX_OPEN, "host sockets can be reached, and programs behind them be asked to act"},
         {plan->unix_sockets == QS_UNIX_PRIVATE, "a host socket made in a visible place after the start is not hidden"},
-        {plan->ref_dir_count != 0,
-         "git's packed-refs of the linked worktree's repository can be replaced, and its locks be held, from inside"},
         {plan->landlock_abi == 0, "this kernel has no Landlock: mounts are the only barrier for writes"},
         {plan->memory_bytes != 0 && !plan->memory_by_group,
          "memoryBytes is a limit of each process's address space, not of all together"},
@@ -182,23 +174,35 @@ static json_t *residual_risks(const struct prepared *prepared)
     return list;
 }
 
+static json_t *git(const struct prepared *prepared)
+{
+    static const char *const modes[] = {"read-only", "crossing"}, *const fresh[] = {"quarantine", "launder", "report"};
+    const struct qs_policy *policy = &prepared->policy;
+    return json_pack("{s:s, s:s, s:s, s:{s:I, s:I, s:I}}", "checkout",
+                     checkout_name(prepared->facts.roots[0].git.checkout), "mode", modes[policy->git_mode],
+                     "newRepositories", fresh[policy->git_new], "limits", "packBytes",
+                     (json_int_t)policy->git_limits.pack_bytes, "scratchBytes",
+                     (json_int_t)policy->git_limits.scratch_bytes, "seconds", (json_int_t)policy->git_limits.seconds);
+}
+
 /* A new reference; NULL without memory. Starts bubblewrap twice, to see what it can. */
 static json_t *inspect_report(const struct prepared *prepared)
 {
     const struct plan *plan = &prepared->plan;
     const struct root_fact *workspace = &prepared->facts.roots[0];
-    const unsigned writable = 1u << MOUNT_WRITABLE | 1u << MOUNT_CACHE | 1u << MOUNT_PIN | 1u << MOUNT_SOCKET;
+    const unsigned writable =
+        1u << MOUNT_WRITABLE | 1u << MOUNT_PRIVATE | 1u << MOUNT_CACHE | 1u << MOUNT_PIN | 1u << MOUNT_SOCKET;
     char digest[DIGEST_TEXT_BYTES];
     digest_format(qs_policy_digest(prepared->result), digest);
     json_t *backend =
         json_pack("{s:s, s:b, s:s, s:i}", "program", PROBE_BWRAP, "bindByDescriptor", (int)probe_bind_fd(PROBE_BWRAP),
                   "kernel", prepared->facts.kernel, "landlockAbi", plan->landlock_abi);
     return json_pack(
-        "{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o}",
+        "{s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o}",
         "backend", backend, "filesystem", plan->writable ? "workspace-write" : "read-only", "network",
         plan->network_closed ? "closed" : "open", "workspace", workspace->dir.path, "checkout",
-        checkout_name(workspace->git.checkout), "barriers", barriers(plan), "writable", mounts_of(plan, writable),
-        "readOnly", mounts_of(plan, 1u << MOUNT_READ_ONLY | 1u << MOUNT_BACK | 1u << MOUNT_COPY), "hidden",
+        checkout_name(workspace->git.checkout), "git", git(prepared), "barriers", barriers(plan), "writable",
+        mounts_of(plan, writable), "readOnly", mounts_of(plan, 1u << MOUNT_READ_ONLY | 1u << MOUNT_BACK), "hidden",
         mounts_of(plan, 1u << MOUNT_HIDDEN), "private", private_places(plan), "devices",
         mounts_of(plan, 1u << MOUNT_DEVICE), "environment", environment(&prepared->env), "limits", limits(plan),
         "limitsBy", limits_by(plan), "controlGroup", control_group(prepared), "policyDigest", digest, "session",

@@ -85,7 +85,7 @@ static void record_end(const struct cli *cli, struct walk *walk, const struct qs
     struct qs_error err = {0};
     const struct sweep_findings *found = &walk->sweep.found;
     if (walk->log.fd >= 0) {
-        AUTO(value_release) json_t *end = run_record_outcome(&walk->result, found);
+        AUTO(value_release) json_t *end = run_record_outcome(&walk->result, found, &walk->prepared.git.report);
         if (why && end)
             (void)json_object_set_new(end, "notRun", json_string(why->message));
         if (!end || run_log_append(&walk->log, "end", end, false, &err))
@@ -181,8 +181,10 @@ enum qs_status cmd_run(struct cli *cli, int count, char **operands, struct qs_er
     enum qs_status status = walk_run(&cli->run, &walk, err);
 
     /* What came back, also from a run that was refused. */
+    run_git_end(&walk.prepared.git);
     if (sweep_end(&walk.sweep, &sweep_err))
         voice_error(&cli->line, &sweep_err);
+    sweep_findings_add(&walk.sweep.found, &walk.prepared.git.findings);
 
     record_end(cli, &walk, status ? err : NULL);
     if (status)

@@ -27,6 +27,13 @@ void host_facts_release(struct host_facts *facts)
     free(facts->executable);
     free(facts->kernel);
     path_fact_release(&facts->home);
+    for (size_t i = 0; i < facts->shown_count; i++) {
+        path_fact_release(&facts->shown[i].source);
+        path_fact_release(&facts->shown[i].over);
+        free(facts->shown[i].shown);
+    }
+    free(facts->shown);
+    path_facts_release(&facts->read_only);
     for (size_t i = 0; i < facts->root_count; i++) {
         path_fact_release(&facts->roots[i].dir);
         git_fact_release(&facts->roots[i].git);
@@ -141,7 +148,6 @@ static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
     facts->executable = strdup(path);
     facts->kernel = strdup(name.release);
     facts->landlock_abi = sys_landlock_abi();
-    facts->has_listener = sys_has_listener();
     AUTO(path_fact_release) struct path_fact var_tmp = {.fd = -1}, run = {.fd = -1};
     enum qs_status status = path_look_itself("/var/tmp", &var_tmp, NULL);
     facts->has_var_tmp = status == QS_OK && var_tmp.kind == PATH_DIR;
@@ -162,8 +168,7 @@ static enum qs_status guard_root(const struct qs_policy *policy, struct root_fac
     enum qs_status status = QS_OK;
     for (size_t i = 0; i < policy->protected_paths.count && status == QS_OK; i++) {
         const char *name = policy->protected_paths.items[i];
-        /* In a linked worktree .git is a file: what git needs is guarded by git_look. */
-        if (strncmp(name, ".git/", 5) == 0 && root->git.dot_git.kind != PATH_DIR)
+        if (strncmp(name, ".git/", 5) == 0) /* all of it is covered, or read-only */
             continue;
         AUTO_FREE char *path = path_join(root->dir.path, name);
         status = path ? guard_below(root->dir.path, path, &root->guarded, &root->pinned, err) : error_memory(err);
@@ -175,7 +180,7 @@ static enum qs_status look_root(const struct facts_request *request, struct host
                                 struct qs_error *err)
 {
     struct root_fact *root = &facts->roots[facts->root_count++];
-    *root = (struct root_fact){.dir.fd = -1, .git = {.dot_git.fd = -1, .common.fd = -1}};
+    *root = (struct root_fact){.dir.fd = -1, .git = {.dot_git.fd = -1}};
     enum qs_status status = path_look(given, facts->home.path, true, &root->dir, err);
     if (status != QS_OK)
         return status;

@@ -25,17 +25,26 @@ const char *checkout_name(enum checkout checkout);
 struct git_fact {
     enum checkout checkout;
     struct path_fact dot_git;
-    struct path_facts guarded;  /* what exists and redirects git: read-only (hooks, config, pointers) */
-    struct path_facts copied;   /* configurations of submodules, which git itself rewrites: private copies */
-    struct path_facts pinned;   /* directories on the way to it: they cannot be renamed away */
-    struct path_facts absent;   /* what would redirect git and does not exist: only `given` is set; for the sweep */
-    struct path_facts writable; /* linked worktree: objects, refs, logs of the common directory, its own gitdir */
-    unsigned includes;          /* files that its configurations include */
-    bool no_logs;               /* linked worktree: the common directory has no logs, so git must not write any */
-    struct path_fact common;    /* linked worktree: the common directory, kept open */
-    char *gitdir;               /* linked worktree: its own git directory */
-    char *inside;               /* a git directory, or the common one, that lies in the root and is guarded; NULL */
-    char *detail;               /* CHECKOUT_ELSEWHERE: why, in words */
+    struct path_facts guarded; /* a `.git` file; what its configuration includes or names in the root: read-only */
+    struct path_facts pinned;  /* directories on the way to it: they cannot be renamed away */
+    struct path_facts absent;  /* what it includes or names in the root and does not exist: for the sweep */
+    unsigned includes;         /* files that its configurations include */
+    char *detail;              /* CHECKOUT_ELSEWHERE: why, in words */
+};
+
+/* Where a `.git` leads. */
+struct git_leads {
+    struct path_fact gitdir, common; /* absent: none, or of a common directory that gitdir has none */
+    const char *worktree;            /* of a linked worktree that is pointed back at: its name; within gitdir.path */
+};
+#define GIT_LEADS_NONE ((struct git_leads){.gitdir.fd = -1, .common.fd = -1})
+
+/* What is shown inside over another directory, or beside all: a private git directory, an object store, hooks. */
+struct shown_fact {
+    struct path_fact source; /* kept open */
+    char *shown;             /* where bubblewrap shows it */
+    bool writable;
+    struct path_fact over; /* the directory that it is put over; absent: none */
 };
 
 /* One directory that the policy, or the command line, makes writable. */
@@ -65,6 +74,9 @@ struct host_facts {
     char *cwd;               /* where the command starts, without links */
     struct root_fact *roots; /* [0] is the workspace */
     size_t root_count;
+    struct shown_fact *shown; /* of git: added by whoever prepares its private directories */
+    size_t shown_count;
+    struct path_facts read_only;    /* git directories without a private one */
     struct path_facts hidden;       /* executor.hiddenPaths that exist */
     struct path_facts stores;       /* settings stores, the run log and the sandbox's state: hidden, never writable */
     struct path_facts sockets;      /* executor.sockets */
@@ -79,9 +91,8 @@ struct host_facts {
     char *executable;            /* this program */
     struct path_fact shim;       /* the shim's own program, kept open; absent: the executable serves */
     bool has_var_tmp, has_run;
-    bool has_listener; /* calls can be shown to another process: seccomp_unotify(2) */
-    int landlock_abi;  /* 0: none */
-    char *kernel;      /* release */
+    int landlock_abi; /* 0: none */
+    char *kernel;     /* release */
 };
 
 #define HOST_FACTS_NONE \
@@ -109,6 +120,16 @@ void host_facts_release(struct host_facts *facts);
 /* Looks at .git in a root. Errors: QS_INVALID (.git is a symbolic link), QS_IO. */
 enum qs_status git_look(const struct path_fact *root, struct git_fact *ret_git, struct qs_error *err) QS_MUST_USE;
 void git_fact_release(struct git_fact *git);
+
+/* Follows the `.git` file or directory at dot_git, in the work tree. Errors: QS_IO. */
+enum qs_status git_follow(const char *dot_git, const char *tree, struct git_leads *ret_leads,
+                          struct qs_error *err) QS_MUST_USE;
+void git_leads_release(struct git_leads *leads);
+
+/* What the configuration of gitdir includes or names (hooks, relative to the work tree) in the root: guarded, or known
+ * as absent. */
+enum qs_status git_guard_configs(struct git_fact *git, const char *gitdir, const char *tree, const char *root,
+                                 struct qs_error *err) QS_MUST_USE;
 
 /*
  * The shim as a program of its own, linked statically because it starts in every run: `EXECUTABLE-shim`, or

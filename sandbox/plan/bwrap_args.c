@@ -58,6 +58,15 @@ static void devices(const struct plan *plan, bool use_fds, struct buf *out)
     words(out, "--remount-ro", "/dev", NULL);
 }
 
+/* bubblewrap uses each descriptor once: what it puts into its place itself is not shown beside it. */
+static bool is_outer(const struct plan *plan, int fd)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (!plan->mounts[i].inner && plan->mounts[i].fd == fd)
+            return true;
+    return false;
+}
+
 static void private_places(const struct plan *plan, bool use_fds, struct buf *out)
 {
     words(out, "--proc", "/proc", "--perms", "1777", "--tmpfs", "/tmp", NULL);
@@ -67,6 +76,14 @@ static void private_places(const struct plan *plan, bool use_fds, struct buf *ou
         words(out, "--perms", "0755", "--tmpfs", "/run", NULL);
     if (plan->resolv)
         bind(use_fds, "--ro-bind-fd", "--ro-bind", plan->resolv_fd, plan->resolv, plan->resolv, out);
+    for (size_t i = 0; i < plan->shown_count; i++) {
+        const struct shown_fact *shown = &plan->shown[i];
+        if (is_outer(plan, shown->source.fd))
+            continue;
+        const char *by_fd = shown->writable ? "--bind-fd" : "--ro-bind-fd";
+        bind(use_fds, by_fd, shown->writable ? "--bind" : "--ro-bind", shown->source.fd, shown->source.path,
+             shown->shown, out);
+    }
     if (plan->caches_shown)
         bind(use_fds, "--bind-fd", "--bind", plan->caches_fd, plan->caches, CACHE_MOUNT, out);
 }
@@ -80,6 +97,7 @@ static void outer_mounts(const struct plan *plan, bool use_fds, struct buf *out)
         switch (mount->kind) {
         case MOUNT_CACHE:
         case MOUNT_WRITABLE:
+        case MOUNT_PRIVATE:
         case MOUNT_SOCKET:
             bind(use_fds, "--bind-fd", "--bind", mount->fd, mount->source, mount->dest, out);
             break;
@@ -88,7 +106,6 @@ static void outer_mounts(const struct plan *plan, bool use_fds, struct buf *out)
             break;
         case MOUNT_DEVICE: /* placed with /dev */
         case MOUNT_PIN:    /* these are always inner */
-        case MOUNT_COPY:
         case MOUNT_READ_ONLY:
         case MOUNT_HIDDEN:
             break;

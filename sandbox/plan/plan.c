@@ -65,27 +65,56 @@ static enum qs_status add_all(struct gather *gather, enum mount_kind kind, const
 static enum qs_status add_git(struct gather *gather, const struct git_fact *git, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    if (git->checkout == CHECKOUT_NORMAL && !LEFT_OUT(gather->plan, PINS))
-        status = add(gather, MOUNT_PIN, &git->dot_git, &git->dot_git, "the repository: cannot be renamed away", err);
-    if (status == QS_OK && !LEFT_OUT(gather->plan, PINS))
+    if (!LEFT_OUT(gather->plan, PINS))
         status = add_all(gather, MOUNT_PIN, &git->pinned, "on the way to what redirects git", err);
-    if (status == QS_OK)
-        status = add_all(gather, MOUNT_WRITABLE, &git->writable, "what a commit in this linked worktree writes", err);
-    if (LEFT_OUT(gather->plan, GUARDS))
-        return status;
-    for (size_t i = 0; i < git->copied.count && status == QS_OK; i++)
-        status = add(gather, git->copied.items[i].kind == PATH_FILE ? MOUNT_COPY : MOUNT_READ_ONLY,
-                     &git->copied.items[i], &git->copied.items[i], "a submodule's configuration", err);
-    return status == QS_OK ? add_all(gather, MOUNT_READ_ONLY, &git->guarded, "redirects git", err) : status;
+    if (status == QS_OK && !LEFT_OUT(gather->plan, GUARDS))
+        status = add_all(gather, MOUNT_READ_ONLY, &git->guarded, "redirects git", err);
+    return status;
 }
 
-/* git replaces packed-refs of a linked worktree's common directory; no mount can allow that alone. */
-static void add_ref_dir(struct plan *plan, const struct host_facts *facts, const struct path_fact *common)
+static bool in_roots(const struct host_facts *facts, const char *path)
 {
-    if (!facts->has_listener || common->kind != PATH_DIR || plan->ref_dir_count == PLAN_REF_DIRS_MAX)
-        return;
-    plan->ref_dirs[plan->ref_dir_count++] =
-        (struct plan_ref_dir){.path = common->path, .fd = common->fd, .dev = common->dev, .ino = common->ino};
+    for (size_t i = 0; i < facts->root_count; i++)
+        if (path_within(path, facts->roots[i].dir.path))
+            return true;
+    return false;
+}
+
+/* In a private place there is nothing to put it over: bubblewrap makes the place. */
+static enum qs_status add_shown(struct gather *gather, const struct host_facts *facts, struct qs_error *err)
+{
+    struct plan *plan = gather->plan;
+    enum qs_status status = QS_OK;
+    plan->shown = facts->shown;
+    plan->shown_count = facts->shown_count;
+    for (size_t i = 0; i < facts->shown_count && status == QS_OK; i++) {
+        const struct shown_fact *shown = &facts->shown[i];
+        const char *over = shown->over.path;
+        if (shown->over.kind != PATH_DIR || LEFT_OUT(plan, PRIVATE_GIT) || (!shown->writable && LEFT_OUT(plan, GUARDS)))
+            continue;
+        bool outer = shown->writable && plan_private(plan, over) && !in_roots(facts, over);
+        status = add(gather, shown->writable ? MOUNT_PRIVATE : MOUNT_READ_ONLY, &shown->over, &shown->source,
+                     shown->writable ? "a private git directory" : "hooks of the host", err);
+        if (status != QS_OK || outer)
+            continue;
+        struct plan_mount *mount = &plan->mounts[plan->count - 1];
+        mount->from = shown->shown;
+        mount->dev = shown->over.dev;
+        mount->ino = shown->over.ino;
+    }
+    return status;
+}
+
+/* Where the policy leaves git alone, or a repository's form does not cross: nothing of it can be written. */
+static enum qs_status add_read_only(struct gather *gather, const struct host_facts *facts, struct qs_error *err)
+{
+    enum qs_status status = QS_OK;
+    for (size_t i = 0; i < facts->read_only.count && status == QS_OK && !LEFT_OUT(gather->plan, PRIVATE_GIT); i++) {
+        const struct path_fact *gitdir = &facts->read_only.items[i];
+        bool back = plan_private(gather->plan, gitdir->path) && !in_roots(facts, gitdir->path);
+        status = add(gather, back ? MOUNT_BACK : MOUNT_READ_ONLY, gitdir, gitdir, "a git directory", err);
+    }
+    return status;
 }
 
 static enum qs_status add_roots(struct gather *gather, const struct host_facts *facts, struct qs_error *err)
@@ -97,7 +126,6 @@ static enum qs_status add_roots(struct gather *gather, const struct host_facts *
             add(gather, MOUNT_WRITABLE, &root->dir, &root->dir, i ? "executor.writableRoots" : "the workspace", err);
         if (status == QS_OK)
             status = add_git(gather, &root->git, err);
-        add_ref_dir(gather->plan, facts, &root->git.common);
         if (status == QS_OK && !LEFT_OUT(gather->plan, PINS))
             status = add_all(gather, MOUNT_PIN, &root->pinned, "on the way to a protected or hidden path", err);
         if (status == QS_OK && !LEFT_OUT(gather->plan, GUARDS))
@@ -189,6 +217,10 @@ static enum qs_status gather_all(struct gather *gather, const struct qs_policy *
         status = add_roots(gather, facts, err);
     else if (plan_private(gather->plan, facts->roots[0].dir.path))
         status = add(gather, MOUNT_BACK, &facts->roots[0].dir, &facts->roots[0].dir, "the workspace", err);
+    if (status == QS_OK && policy->filesystem == QS_FS_WORKSPACE_WRITE)
+        status = add_shown(gather, facts, err);
+    if (status == QS_OK)
+        status = add_read_only(gather, facts, err);
     if (status == QS_OK)
         status = add_caches(gather, facts, err);
     if (status == QS_OK)
@@ -227,7 +259,7 @@ static int compare_mounts(const void *a, const void *b)
 
 static bool is_writable(enum mount_kind kind)
 {
-    return kind == MOUNT_WRITABLE || kind == MOUNT_CACHE || kind == MOUNT_PIN;
+    return kind == MOUNT_WRITABLE || kind == MOUNT_PRIVATE || kind == MOUNT_CACHE || kind == MOUNT_PIN;
 }
 
 /* Does mount have an effect below top (NULL: the read-only host, or a private place)? Sets inner. */
@@ -236,7 +268,9 @@ static bool keep(const struct plan *plan, struct plan_mount *mount, const struct
     bool below_writable = top && is_writable(top->kind);
     bool invisible = top ? top->kind == MOUNT_HIDDEN : plan_private(plan, mount->dest);
     switch (mount->kind) {
-    case MOUNT_COPY:
+    case MOUNT_PRIVATE:
+        mount->inner = mount->from != NULL;
+        return true;
     case MOUNT_READ_ONLY:
     case MOUNT_PIN:
         mount->inner = true;

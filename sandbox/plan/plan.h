@@ -30,24 +30,17 @@ struct plan_mount {
     bool directory;
     const char *dest;   /* borrowed from the facts */
     const char *source; /* likewise; outer: what is bound there, where that must be told by name */
+    const char *from;   /* inner: where what is put over dest lies inside; NULL: dest itself */
     int fd;             /* outer: the source, an O_PATH descriptor of the facts; -1: by name */
     uint64_t dev, ino;  /* what must be there: the source; of a mask, what it covers */
     const char *reason; /* static, for people */
 };
 
-/* A directory of the host in which a few names of git are granted, though it is read-only: see shim_broker.h. */
-struct plan_ref_dir {
-    const char *path; /* borrowed */
-    int fd;           /* O_PATH; goes to the shim */
-    uint64_t dev, ino;
-};
-#define PLAN_REF_DIRS_MAX SPEC_REF_DIRS_MAX /* of more linked worktrees among the roots, only the first have it */
-
 struct plan {
-    struct plan_ref_dir ref_dirs[PLAN_REF_DIRS_MAX];
-    size_t ref_dir_count;
     struct plan_mount *mounts;
     size_t count;
+    const struct shown_fact *shown; /* of git; bubblewrap shows them in the private /tmp */
+    size_t shown_count;
     const char *cwd;
     const char *resolv; /* shown again where /run is private; NULL otherwise */
     int resolv_fd;

@@ -14,6 +14,7 @@ static struct spec_mount *mounts_of(const struct plan *plan)
                                         .directory = plan->mounts[i].directory,
                                         .dev = plan->mounts[i].dev,
                                         .ino = plan->mounts[i].ino,
+                                        .from = plan->mounts[i].from,
                                         .dest = plan->mounts[i].dest};
     return mounts;
 }
@@ -27,7 +28,6 @@ enum qs_status plan_encode(const struct plan *plan, bool terminal, char *const *
         return error_memory(err);
     struct spec spec = {.mounts = mounts,
                         .mount_count = plan->count,
-                        .ref_dir_count = plan->ref_dir_count,
                         .cwd = plan->cwd,
                         .argv = argv,
                         .env = env,
@@ -45,9 +45,5 @@ enum qs_status plan_encode(const struct plan *plan, bool terminal, char *const *
                         .file_bytes = plan->file_bytes,
                         .processes = plan->processes_by_group ? 0 : plan->processes,
                         .open_files = plan->open_files};
-    for (size_t i = 0; i < plan->ref_dir_count; i++)
-        spec.ref_dirs[i] = (struct spec_ref_dir){.fd = plan->ref_dirs[i].fd,
-                                                 .dev = plan->ref_dirs[i].dev,
-                                                 .ino = plan->ref_dirs[i].ino};
     return spec_encode(&spec, out, err);
 }

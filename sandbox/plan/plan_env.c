@@ -22,8 +22,8 @@ static const char *const redirecting[] = {
     "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GIT_*",         "SSH_ASKPASS", "SUDO_ASKPASS",  "QSANDBOX_SESSION",
 };
 /* Those of git that only say who commits and what is printed: git(1). */
-static const char *const harmless[] = {"GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_TERMINAL_PROMPT", "GIT_MERGE_AUTOEDIT",
-                                       "GIT_ADVICE"};
+static const char *const harmless[] = {"GIT_AUTHOR_*",       "GIT_COMMITTER_*", "GIT_TERMINAL_PROMPT",
+                                       "GIT_MERGE_AUTOEDIT", "GIT_ADVICE",      "GIT_OPTIONAL_LOCKS"};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static bool matches_any(const char *const *globs, size_t count, const char *name)
@@ -145,21 +145,12 @@ static bool set_caches(const struct host_facts *facts, const struct plan *plan, 
     return true;
 }
 
-/* git-config(1): where the common directory has no place for logs, a commit must not fail for want of one. */
-static bool set_git(const struct host_facts *facts, struct env *env)
-{
-    if (!facts->roots[0].git.no_logs)
-        return true;
-    return set(env, "GIT_CONFIG_COUNT", "1") && set(env, "GIT_CONFIG_KEY_0", "core.logAllRefUpdates") &&
-           set(env, "GIT_CONFIG_VALUE_0", "false");
-}
-
 static bool set_fixed(const struct host_facts *facts, const struct plan *plan, struct env *env)
 {
     static const char *const temporary[] = {"TMPDIR", "TMP", "TEMP"};
     bool done = set(env, "HOME", facts->home.given) && set(env, "USER", facts->user) &&
                 set(env, "LOGNAME", facts->user) && set(env, "SHELL", facts->shell) && set(env, "PWD", plan->cwd) &&
-                set_caches(facts, plan, env) && set_git(facts, env);
+                set_caches(facts, plan, env) && set(env, "GIT_OPTIONAL_LOCKS", "0"); /* `git status` changes nothing */
     for (size_t i = 0; i < COUNT(temporary) && done; i++)
         done = set(env, temporary[i], "/tmp");
     if (done && !find(env, "PATH", 4))

@@ -2,6 +2,8 @@
 /* From the policy to a plan. */
 #include "sandbox/run/prepare.h"
 
+#include "base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +57,38 @@ enum qs_status prepare_policy(const struct run_options *options, struct prepared
     return QS_OK;
 }
 
+static uint64_t or_most(uint64_t limit)
+{
+    return limit ? limit : UINT64_MAX >> 1;
+}
+
+/* Once for a run: a second look at the host finds it entered already. */
+static enum qs_status prepare_git(const struct run_options *options, struct prepared *prepared, struct qs_error *err)
+{
+    static const enum new_repositories fresh[] = {NEW_QUARANTINE, NEW_LAUNDER, NEW_REPORT};
+    const struct qs_policy *policy = &prepared->policy;
+    const struct host_facts *facts = &prepared->facts;
+    AUTO_FREE const char **roots = calloc(facts->root_count, sizeof *roots);
+    if (!roots)
+        return error_memory(err);
+    for (size_t i = 0; i < facts->root_count; i++)
+        roots[i] = facts->roots[i].dir.path;
+    const struct run_git_request request = {
+        .base = {.home = facts->state.home,
+                 .root = options->git_state ? options->git_state : facts->state.root,
+                 .uid = facts->uid},
+        .uid = facts->uid,
+        .roots = roots,
+        .root_count = facts->root_count,
+        .read_only = policy->git_mode == QS_GIT_READ_ONLY,
+        .new_repositories = fresh[policy->git_new],
+        .limits = {.pack_bytes = or_most(policy->git_limits.pack_bytes),
+                   .scratch_bytes = or_most(policy->git_limits.scratch_bytes),
+                   .seconds = policy->git_limits.seconds ? (unsigned)policy->git_limits.seconds : CROSSING_SECONDS}};
+    enum qs_status status = prepared->git.lock < 0 ? run_git_begin(&request, &prepared->git, err) : QS_OK;
+    return status ? status : run_git_show(&prepared->git, &prepared->facts, err);
+}
+
 enum qs_status prepare_plan(const struct run_options *options, bool for_run, struct prepared *prepared,
                             struct qs_error *err)
 {
@@ -66,6 +100,10 @@ enum qs_status prepare_plan(const struct run_options *options, bool for_run, str
                                           .make_caches = for_run};
     forget_plan(prepared);
     enum qs_status status = host_facts_collect(&request, &prepared->facts, err);
+    if (status)
+        return status;
+    if (for_run && prepared->policy.filesystem == QS_FS_WORKSPACE_WRITE)
+        status = prepare_git(options, prepared, err);
     if (status)
         return status;
     status = plan_make(&prepared->policy, &prepared->facts, &prepared->plan, err);
@@ -97,6 +135,7 @@ enum qs_status prepare_share(struct prepared *prepared, struct qs_error *err)
 void prepared_release(struct prepared *prepared)
 {
     forget_plan(prepared);
+    run_git_release(&prepared->git);
     run_session_release(&prepared->session);
     qs_policy_free(prepared->result);
     *prepared = PREPARED_NONE;

@@ -4,6 +4,7 @@
 #define SANDBOX_PREPARE_H
 
 #include "qsettings/policy.h"
+#include "sandbox/crossing/run_git.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/plan_env.h"
 #include "sandbox/run/run_session.h"
@@ -18,6 +19,7 @@ struct run_options {
     bool read_only;        /* --filesystem read-only */
     const char *approver;  /* --claimed-approver */
     int status_fd;         /* --status-fd N; -1 */
+    const char *git_state; /* of verify: a directory for what git needs, instead of the state; NULL */
     char **command;        /* after --; ended by NULL */
 };
 
@@ -25,6 +27,7 @@ struct prepared {
     struct qs_policy_result *result;
     struct qs_policy policy; /* the result's, narrowed by the options; borrows its lists */
     struct host_facts facts;
+    struct run_git git; /* of a run */
     struct plan plan;
     struct env env;
     struct run_session session;
@@ -32,7 +35,7 @@ struct prepared {
     bool store_moved;     /* and the store now holds another */
     bool timeout_is_ours; /* --timeout is the narrower wall limit */
 };
-#define PREPARED_NONE ((struct prepared){.facts = HOST_FACTS_NONE, .session = RUN_SESSION_NONE})
+#define PREPARED_NONE ((struct prepared){.facts = HOST_FACTS_NONE, .git = RUN_GIT_NONE, .session = RUN_SESSION_NONE})
 
 /*
  * Reads the policy once (of the session that the environment names, else of the stores) and narrows it by the options.
@@ -44,7 +47,7 @@ enum qs_status prepare_policy(const struct run_options *options, struct prepared
 
 /*
  * Looks at the host and plans, under the policy that was read; again, if it was done before. for_run makes the private
- * cache directories. Errors: those of host_facts_collect, plan_make, env_make.
+ * cache and git directories. Errors: those of host_facts_collect, run_git_begin, plan_make, env_make.
  */
 enum qs_status prepare_plan(const struct run_options *options, bool for_run, struct prepared *prepared,
                             struct qs_error *err) QS_MUST_USE;

@@ -62,7 +62,8 @@ json_t *run_record_enforcement(const struct prepared *prepared)
     json_t *landlock = plan->landlock_abi ? json_pack("{s:i, s:b}", "abi", plan->landlock_abi, "abstractSockets",
                                                       (int)plan->scope_abstract)
                                           : json_null();
-    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "backend", "bwrap", "filesystem",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "backend", "bwrap", "git",
+                     prepared->policy.git_mode == QS_GIT_CROSSING ? "crossing" : "read-only", "filesystem",
                      plan->writable ? "workspace-write" : "read-only", "network",
                      plan->network_closed ? "closed" : "open", "unixSockets", sockets[plan->unix_sockets],
                      "noCapabilities", 1, "noNewPrivileges", 1, "seccomp", 1, "pidNamespace", 1, "landlock", landlock);
@@ -136,16 +137,28 @@ static json_t *texts(const struct sweep_lines *lines)
     return list;
 }
 
-json_t *run_record_outcome(const struct run_result *result, const struct sweep_findings *found)
+static json_t *lines(const struct crossing_lines *lines)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < lines->count; i++)
+        (void)json_array_append_new(list, bytes_text(lines->items[i]));
+    if (lines->more)
+        (void)json_array_append_new(list, json_sprintf("and %zu more", lines->more));
+    return list;
+}
+
+json_t *run_record_outcome(const struct run_result *result, const struct sweep_findings *found,
+                           const struct crossing_report *git)
 {
     bool exited = result->ended && WIFEXITED(result->wait_status);
     bool signaled = result->ended && WIFSIGNALED(result->wait_status);
-    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "started", run_record_time(&result->start), "ended",
-                     run_record_time(&result->end), "exit",
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:{s:o, s:o}}", "started",
+                     run_record_time(&result->start), "ended", run_record_time(&result->end), "exit",
                      exited ? json_integer(WEXITSTATUS(result->wait_status)) : json_null(), "signal",
                      signaled ? json_integer(WTERMSIG(result->wait_status)) : json_null(), "timedOut",
                      (int)result->timed_out, "confirmed", (int)(result->started && result->ended), "violations",
-                     texts(&found->violations), "notices", texts(&found->notices));
+                     texts(&found->violations), "notices", texts(&found->notices), "git", "crossed",
+                     lines(&git->crossed), "stayed", lines(&git->stayed));
 }
 
 /* Of the strongest scope that sets the policy; `inspect` lists all. */
@@ -166,7 +179,7 @@ enum qs_status run_record_status(const struct run_options *options, const struct
 {
     if (options->status_fd < 0)
         return QS_OK;
-    AUTO(value_release) json_t *status = run_record_outcome(result, found);
+    AUTO(value_release) json_t *status = run_record_outcome(result, found, &prepared->git.report);
     AUTO(buf_release) struct buf text = {0};
     json_t *enforcement = why ? json_null() : run_record_enforcement(prepared);
     if (!status || json_object_set_new(status, "status", json_integer(why ? -why->status : 0)) != 0 ||

@@ -17,11 +17,13 @@ json_t *run_record_enforcement(const struct prepared *prepared);
 json_t *run_record_start(const struct run_options *options, const struct prepared *prepared);
 
 /* What became of it. violations may be NULL. A new reference. */
-json_t *run_record_outcome(const struct run_result *result, const struct sweep_findings *found);
+json_t *run_record_outcome(const struct run_result *result, const struct sweep_findings *found,
+                           const struct crossing_report *git);
 
 /*
  * Writes the one object of --status-fd, {status, reason, policyDigest, generation, enforcement, started, ended, exit,
- * signal, timedOut, confirmed, violations}, and a newline. err: why nothing was run, or NULL. Errors: QS_IO.
+ * signal, timedOut, confirmed, violations, notices, git}, and a newline. err: why nothing was run, or NULL. Errors:
+ * QS_IO.
  */
 enum qs_status run_record_status(const struct run_options *options, const struct prepared *prepared,
                                  const struct run_result *result, const struct sweep_findings *found,

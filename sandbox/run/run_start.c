@@ -91,8 +91,8 @@ static void keep_needed(const struct start *start)
     for (size_t i = 0; i < plan->count; i++)
         if (!plan->mounts[i].inner)
             keep(plan->mounts[i].fd);
-    for (size_t i = 0; i < plan->ref_dir_count; i++)
-        keep(plan->ref_dirs[i].fd);
+    for (size_t i = 0; i < plan->shown_count; i++)
+        keep(plan->shown[i].source.fd);
     keep(plan->resolv_fd);
     keep(plan->caches_fd);
 }

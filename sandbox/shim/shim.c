@@ -45,15 +45,12 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Whatever bubblewrap was given to bind, and may have left open. */
-static void close_others(const struct spec *spec, const struct shim_fds *fds)
+static void close_others(const struct shim_fds *fds)
 {
-    int own[4 + SPEC_REF_DIRS_MAX] = {STDERR_FILENO, fds->events, fds->control, fds->error};
-    size_t count = 4;
-    for (size_t i = 0; i < spec->ref_dir_count; i++)
-        own[count++] = spec->ref_dirs[i].fd;
-    qsort(own, count, sizeof own[0], by_number);
-    for (size_t i = 0; i < count; i++) {
-        unsigned first = (unsigned)own[i] + 1, last = i + 1 < count ? (unsigned)own[i + 1] - 1 : ~0u;
+    int own[4] = {STDERR_FILENO, fds->events, fds->control, fds->error};
+    qsort(own, 4, sizeof own[0], by_number);
+    for (size_t i = 0; i < 4; i++) {
+        unsigned first = (unsigned)own[i] + 1, last = i < 3 ? (unsigned)own[i + 1] - 1 : ~0u;
         if (first <= last)
             (void)syscall(SYS_close_range, first, last, 0u);
     }
@@ -63,10 +60,8 @@ static enum qs_status prepare(int spec_fd, struct spec *spec, struct shim_fds *f
 {
     enum qs_status status = spec_read(spec_fd, spec, err);
     (void)close(spec_fd);
-    for (size_t i = 0; i < spec->ref_dir_count; i++)
-        (void)fcntl(spec->ref_dirs[i].fd, F_SETFD, FD_CLOEXEC);
     if (status == QS_OK && !LEFT_OUT(spec, DESCRIPTORS))
-        close_others(spec, fds);
+        close_others(fds);
     if (status == QS_OK && dup2(fds->error, STDERR_FILENO) < 0)
         status = error_set(err, QS_IO, "cannot take standard error over");
     if (status == QS_OK)

@@ -88,8 +88,8 @@ enum qs_status shim_limits(const struct spec *spec, struct qs_error *err)
         status = limit(RLIMIT_AS, "memory", spec->memory_bytes, err);
     if (status == QS_OK)
         status = limit(RLIMIT_FSIZE, "file size", spec->file_bytes, err);
-    if (status == QS_OK && spec->processes) /* PID 1 and its thread are not counted against the command */
-        status = limit(RLIMIT_NPROC, "processes", spec->processes + (spec->ref_dir_count ? 2 : 1), err);
+    if (status == QS_OK && spec->processes) /* PID 1 is not counted against the command */
+        status = limit(RLIMIT_NPROC, "processes", spec->processes + 1, err);
     if (status == QS_OK)
         status = limit(RLIMIT_NOFILE, "open files", spec->open_files, err);
     return status;
@@ -121,7 +121,7 @@ enum qs_status shim_confine(const struct spec *spec, struct qs_error *err)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         status = error_sys(err, QS_IO, errno, "cannot give up new privileges");
     if (status == QS_OK && !LEFT_OUT(spec, LANDLOCK))
-        status = shim_landlock(spec, true, err);
+        status = shim_landlock(spec, err);
     if (status == QS_OK)
         status = forbid_core_dumps(err);
     if (status == QS_OK && !LEFT_OUT(spec, CAPABILITIES))

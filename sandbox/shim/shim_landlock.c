@@ -43,22 +43,12 @@ static enum qs_status allow(int ruleset, const char *path, uint64_t rights, stru
     return QS_OK;
 }
 
-/* What PID 1 may do for git in a common directory. */
-static enum qs_status allow_names(int ruleset, int dir, uint64_t rights, struct qs_error *err)
-{
-    rights &= WRITE_FILE_RIGHTS | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
-    struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = dir};
-    if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
-        return error_sys(err, QS_IO, errno, "cannot add the Landlock rule for git's common directory");
-    return QS_OK;
-}
-
 static bool is_writable(enum mount_kind kind)
 {
-    return kind == MOUNT_WRITABLE || kind == MOUNT_CACHE;
+    return kind == MOUNT_WRITABLE || kind == MOUNT_CACHE || kind == MOUNT_PRIVATE;
 }
 
-enum qs_status shim_landlock(const struct spec *spec, bool for_init, struct qs_error *err)
+enum qs_status shim_landlock(const struct spec *spec, struct qs_error *err)
 {
     if (spec->landlock_abi == 0)
         return QS_OK; /* this kernel has none; `inspect` says so */
@@ -80,8 +70,6 @@ enum qs_status shim_landlock(const struct spec *spec, bool for_init, struct qs_e
     for (size_t i = 0; i < spec->mount_count && status == QS_OK; i++)
         if (is_writable(spec->mounts[i].kind))
             status = allow(ruleset, spec->mounts[i].dest, rights, err);
-    for (size_t i = 0; for_init && i < spec->ref_dir_count && status == QS_OK; i++)
-        status = allow_names(ruleset, spec->ref_dirs[i].fd, rights, err);
     if (status == QS_OK && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
         status = error_sys(err, QS_IO, errno, "the kernel refuses the Landlock rules");
     return status;

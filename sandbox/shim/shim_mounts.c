@@ -15,11 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-
-#define COPY_STEP_BYTES ((size_t)1 << 20)
 
 #define ATTR_MASK (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
@@ -45,10 +42,11 @@ static enum qs_status attach(int tree, int target, const char *dest, struct qs_e
     return QS_OK;
 }
 
-/* Binds what is at target on itself, with changed attributes. */
-static enum qs_status bind_self(int target, const char *dest, const struct mount_attr *attr, struct qs_error *err)
+/* Binds what is at source, target itself if there is none, over target, with changed attributes. */
+static enum qs_status bind_over(int source, int target, const char *dest, const struct mount_attr *attr,
+                                struct qs_error *err)
 {
-    AUTO_FD int tree = sys_clone_tree(target, true);
+    AUTO_FD int tree = sys_clone_tree(source < 0 ? target : source, true);
     if (tree < 0)
         return error_sys(err, QS_IO, errno, "cannot copy the mount of %s", dest);
     if ((attr->attr_set | attr->attr_clr) && sys_mount_setattr(tree, true, attr) != 0)
@@ -117,55 +115,12 @@ static enum qs_status mask(const struct spec_mount *mount, int target, struct ma
     return attach(tree, target, mount->dest, err);
 }
 
-/* ---- private copies ---- */
-
-/* A mount has one file, and git replaces its configuration by renaming; so what is put over the file is a link to a
- * copy in the private /dev/shm, which can be replaced. The number keeps copies apart. */
-static enum qs_status copy_to(int from, const char *way, unsigned number, const char *link, int *ret_link,
-                              struct qs_error *err)
-{
-    char target[64];
-    (void)snprintf(target, sizeof target, "%s/%u", way, number);
-    AUTO_FD int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    ssize_t len = -1;
-    while (to >= 0 && (len = sendfile(to, from, NULL, COPY_STEP_BYTES)) > 0)
-        continue;
-    if (len < 0 || symlink(target, link) != 0)
-        return error_sys(err, QS_IO, errno, "cannot make a private copy");
-    *ret_link = sys_open(AT_FDCWD, link, O_PATH | O_NOFOLLOW, 0);
-    return *ret_link >= 0 ? QS_OK : error_sys(err, QS_IO, errno, "cannot make a private copy");
-}
-
-static enum qs_status put_copy(const struct spec_mount *mount, int target, unsigned number, struct qs_error *err)
-{
-    static const char way[] = "/dev/shm/.qsandbox-copies";
-    char self[64], name[64];
-    (void)snprintf(self, sizeof self, "/proc/self/fd/%d", target);
-    (void)snprintf(name, sizeof name, "%s/%u.link", way, number);
-    AUTO_FD int from = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    AUTO_FD int link = -1;
-    if (from < 0)
-        return error_sys(err, QS_IO, errno, "cannot read %s", mount->dest);
-    if (mkdir(way, 0700) != 0 && errno != EEXIST)
-        return error_sys(err, QS_IO, errno, "cannot make %s", way);
-    enum qs_status status = copy_to(from, way, number, name, &link, err);
-    if (status != QS_OK)
-        return status;
-    AUTO_FD int tree = sys_clone_tree(link, false);
-    if (tree < 0)
-        return error_sys(err, QS_IO, errno, "cannot copy the mount of a link");
-    status = attach(tree, target, mount->dest, err);
-    (void)unlink(name); /* only now: what has no name cannot be mounted */
-    return status;
-}
-
 /* ---- the plan's mounts ---- */
 
 static bool below_writable(const struct spec *spec, const char *path)
 {
     for (size_t i = 0; i < spec->mount_count; i++)
-        if ((spec->mounts[i].kind == MOUNT_WRITABLE || spec->mounts[i].kind == MOUNT_CACHE) &&
-            path_within(path, spec->mounts[i].dest))
+        if (spec->mounts[i].kind <= MOUNT_PRIVATE && path_within(path, spec->mounts[i].dest))
             return true;
     return false;
 }
@@ -181,8 +136,7 @@ static bool beyond_reach(const struct spec *spec, const struct spec_mount *mount
     return fd < 0 && errno == EACCES;
 }
 
-static enum qs_status put_mount(const struct spec_mount *mount, unsigned number, struct masks *masks,
-                                struct qs_error *err)
+static enum qs_status put_mount(const struct spec_mount *mount, struct masks *masks, struct qs_error *err)
 {
     static const struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
     static const struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY};
@@ -191,15 +145,17 @@ static enum qs_status put_mount(const struct spec_mount *mount, unsigned number,
     enum qs_status status = open_planned(mount, &target, err);
     if (status != QS_OK || !mount->inner)
         return status;
+    AUTO_FD int source = mount->from[0] ? sys_open(AT_FDCWD, mount->from, O_PATH, RESOLVE_NO_SYMLINKS) : -1;
+    if (mount->from[0] && source < 0)
+        return error_sys(err, QS_IO, errno, "cannot open what is shown at %s", mount->dest);
     switch (mount->kind) {
-    case MOUNT_COPY:
-        return put_copy(mount, target, number, err);
     case MOUNT_READ_ONLY:
-        return bind_self(target, mount->dest, &read_only, err);
+        return bind_over(source, target, mount->dest, &read_only, err);
     case MOUNT_PIN:
-        return bind_self(target, mount->dest, &unchanged, err);
+    case MOUNT_PRIVATE:
+        return bind_over(source, target, mount->dest, &unchanged, err);
     case MOUNT_WRITABLE:
-        return bind_self(target, mount->dest, &writable, err);
+        return bind_over(source, target, mount->dest, &writable, err);
     case MOUNT_HIDDEN:
         return mask(mount, target, masks, err);
     case MOUNT_CACHE:
@@ -228,7 +184,7 @@ static enum qs_status close_proc(struct qs_error *err)
         struct statvfs now;
         if (fstatvfs(target, &now) == 0 && (now.f_flag & ST_RDONLY))
             continue; /* bubblewrap covers some itself */
-        enum qs_status status = bind_self(target, names[i], &read_only, err);
+        enum qs_status status = bind_over(-1, target, names[i], &read_only, err);
         if (status != QS_OK)
             return status;
     }
@@ -268,7 +224,7 @@ enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err)
     if (status == QS_OK && !LEFT_OUT(spec, PID))
         status = close_proc(err);
     for (size_t i = 0; i < spec->mount_count && status == QS_OK; i++) {
-        status = put_mount(&spec->mounts[i], (unsigned)i, &masks, err);
+        status = put_mount(&spec->mounts[i], &masks, err);
         if (status == QS_CONFLICT && beyond_reach(spec, &spec->mounts[i]))
             status = QS_OK;
     }

@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "sandbox/shim/shim_broker.h"
 #include "sandbox/shim/shim_steps.h"
 #include "sandbox/wire/spawn.h"
 #include "sandbox/wire/tty.h"
@@ -90,19 +89,9 @@ static int exec_error(const char *name, int error)
 struct start {
     const struct spec *spec;
     const struct shim_fds *fds;
-    int broker;          /* the command's end of the socket to PID 1's thread; -1: none */
     struct qs_error err; /* what could not be set */
     int error;           /* errno of the exec */
 };
-
-/* The command's own share of confinement: what PID 1 is not bound by. */
-static enum qs_status bind_command(const struct spec *spec, int broker, struct qs_error *err)
-{
-    enum qs_status status = shim_limits(spec, err);
-    if (status == QS_OK && broker >= 0 && !LEFT_OUT(spec, LANDLOCK))
-        status = shim_landlock(spec, false, err);
-    return status == QS_OK && broker >= 0 ? broker_offer(broker, err) : status;
-}
 
 /* In the child. */
 static int become_command(void *context)
@@ -116,7 +105,7 @@ static int become_command(void *context)
         tty_give(start->fds->terminal, getpid());
     }
     default_signals();
-    if (bind_command(spec, start->broker, &start->err) != QS_OK)
+    if (shim_limits(spec, &start->err) != QS_OK)
         return SHIM_FAILED;
     if (!LEFT_OUT(spec, DESCRIPTORS))
         (void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_FLAG);
@@ -194,21 +183,13 @@ static void wait_for_end(struct init *init, int signals)
 /* 0: the command runs. Otherwise the exit status of PID 1, after the event that says why. */
 static int start_command(struct init *init)
 {
-    struct start start = {.spec = init->spec, .fds = init->fds, .broker = -1};
-    int broker[2] = {-1, -1};
+    struct start start = {.spec = init->spec, .fds = init->fds};
     size_t argc = 0;
     while (init->spec->argv[argc])
         argc++;
-    if (init->spec->ref_dir_count && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, broker) != 0)
-        error_set(&start.err, QS_IO, "cannot have a socket to the command");
-    start.broker = broker[1];
-    if (start.err.status == QS_OK && (init->command = spawn_child(become_command, &start, argc)) < 0)
+    init->command = spawn_child(become_command, &start, argc);
+    if (init->command < 0)
         error_set(&start.err, QS_IO, "cannot start a process inside");
-    cleanup_fd(&broker[1]);
-    if (start.err.status == QS_OK && !start.error && broker[0] >= 0) {
-        enum qs_status status = broker_start(init->spec, broker[0], &start.err);
-        (void)status; /* start.err has it */
-    }
     if (start.err.status != QS_OK) {
         shim_event(init->fds->events, EVENT_FAILED, start.err.status, start.err.message);
         return SHIM_FAILED;

@@ -15,9 +15,7 @@ enum qs_status shim_mounts(const struct spec *spec, struct qs_error *err) QS_MUS
 /* A new session keyring, no new privileges, Landlock, no capabilities, and last the system call filter. Errors: QS_IO
  * (the kernel refused), QS_CONFLICT (a check afterwards failed). */
 enum qs_status shim_confine(const struct spec *spec, struct qs_error *err) QS_MUST_USE;
-/* for_init: PID 1's rules, which also allow what it does in git's common directory. The command takes a second layer
- * without that. */
-enum qs_status shim_landlock(const struct spec *spec, bool for_init, struct qs_error *err) QS_MUST_USE;
+enum qs_status shim_landlock(const struct spec *spec, struct qs_error *err) QS_MUST_USE;
 
 /* The limits of the policy; in the command's own process, so that PID 1 is not bound by them. */
 enum qs_status shim_limits(const struct spec *spec, struct qs_error *err) QS_MUST_USE;

@@ -31,6 +31,20 @@ enum qs_status sweep_line(struct sweep_lines *lines, char *text, struct qs_error
     return QS_OK;
 }
 
+static void take_lines(struct sweep_lines *lines, struct sweep_lines *other)
+{
+    for (size_t i = 0; i < other->count; i++)
+        (void)!sweep_line(lines, other->items[i], NULL);
+    free(other->items);
+    *other = (struct sweep_lines){0};
+}
+
+void sweep_findings_add(struct sweep_findings *found, struct sweep_findings *other)
+{
+    take_lines(&found->violations, &other->violations);
+    take_lines(&found->notices, &other->notices);
+}
+
 void sweep_findings_release(struct sweep_findings *found)
 {
     struct sweep_lines *const all[] = {&found->violations, &found->notices};

@@ -21,6 +21,8 @@ struct sweep_findings {
 
 /* Adds a line, which it takes over; without memory, or if text is NULL, QS_IO. */
 enum qs_status sweep_line(struct sweep_lines *lines, char *text, struct qs_error *err) QS_MUST_USE;
+/* Takes over the lines of another look, which is empty then. */
+void sweep_findings_add(struct sweep_findings *found, struct sweep_findings *other);
 void sweep_findings_release(struct sweep_findings *found);
 
 /*

@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/os.h"
-#include "sandbox/sweep/sweep_nested.h"
 #include "sandbox/wire/sys.h"
 
 #include <errno.h>
@@ -23,13 +22,7 @@ void sweep_release(struct sweep *sweep)
     *sweep = SWEEP_NONE;
 }
 
-/*
- * ---- the list: pairs of texts, each ended by a zero byte ----
- *
- *   ""  time      when the list was written; first
- *   DIR name      what was absent in that directory
- *   DIR WALK_...  where to look for new repositories; no name begins with a slash
- */
+/* ---- the list: pairs of texts, each ended by a zero byte: a directory, and what was absent in it ---- */
 
 static void add_pair(struct buf *list, const char *first, const char *second)
 {
@@ -52,46 +45,17 @@ static enum qs_status add_absent(const char *root, const char *name, struct buf 
     return status == QS_INVALID ? QS_OK : status;
 }
 
-/* What git would follow and does not have. A linked worktree's git directory lies outside of the root. */
-static enum qs_status list_git(const struct root_fact *root, struct buf *list, struct qs_error *err)
-{
-    const char *top = root->dir.path;
-    enum qs_status status = QS_OK;
-    for (size_t i = 0; i < root->git.absent.count && status == QS_OK; i++) {
-        const char *path = root->git.absent.items[i].given;
-        const char *slash = strrchr(path, '/');
-        AUTO_FREE char *dir = strndup(path, (size_t)(slash - path));
-        if (path_within(path, top))
-            status = add_absent(top, path + strlen(top) + 1, list, err);
-        else
-            status = dir ? add_absent(dir, slash + 1, list, err) : error_memory(err);
-    }
-    return status;
-}
-
 static enum qs_status list_root(const struct qs_policy *policy, const struct root_fact *root, struct buf *list,
                                 struct qs_error *err)
 {
-    const struct git_fact *git = &root->git;
+    const char *top = root->dir.path;
     enum qs_status status = QS_OK;
-    bool repository = git->dot_git.kind == PATH_DIR;
     for (size_t i = 0; i < policy->protected_paths.count && status == QS_OK; i++)
-        if (repository || strncmp(policy->protected_paths.items[i], ".git/", 5) != 0)
-            status = add_absent(root->dir.path, policy->protected_paths.items[i], list, err);
-    if (status == QS_OK)
-        status = list_git(root, list, err);
-    add_pair(list, root->dir.path, git->dot_git.kind == PATH_ABSENT ? WALK_ALL : WALK_BELOW);
-    if (repository)
-        add_pair(list, git->dot_git.path, WALK_GITDIR);
-    if (git->gitdir)
-        add_pair(list, git->gitdir, WALK_GITDIR);
-    if (git->inside)
-        add_pair(list, git->inside, WALK_GITDIR);
-    for (size_t i = 0; git->gitdir && i < git->writable.count; i++)
-        if (strcmp(git->writable.items[i].path, git->gitdir) != 0)
-            add_pair(list, git->writable.items[i].path, WALK_LINKS);
-    if (git->checkout == CHECKOUT_BARE)
-        add_pair(list, root->dir.path, WALK_LINKS);
+        if (strncmp(policy->protected_paths.items[i], ".git/", 5) != 0) /* all of it is covered, or read-only */
+            status = add_absent(top, policy->protected_paths.items[i], list, err);
+    for (size_t i = 0; i < root->git.absent.count && status == QS_OK; i++)
+        if (path_within(root->git.absent.items[i].given, top))
+            status = add_absent(top, root->git.absent.items[i].given + strlen(top) + 1, list, err);
     return status;
 }
 
@@ -100,9 +64,6 @@ static enum qs_status write_list(const struct qs_policy *policy, const struct ho
 {
     AUTO(buf_release) struct buf list = {.max_bytes = LIST_MAX_BYTES};
     enum qs_status status = QS_OK;
-    char since[SWEEP_TIME_BYTES];
-    sweep_now(since);
-    add_pair(&list, "", since);
     for (size_t i = 0; i < facts->root_count && status == QS_OK; i++)
         status = list_root(policy, &facts->roots[i], &list, err);
     if (status != QS_OK)
@@ -116,17 +77,6 @@ static enum qs_status write_list(const struct qs_policy *policy, const struct ho
     return QS_OK;
 }
 
-/* Moves a name away that was absent, or adds a place to look in. */
-static enum qs_status take_pair(struct sweep *sweep, struct nested *nested, const char *first, const char *second,
-                                struct qs_error *err)
-{
-    if (!first[0])
-        return nested_since(nested, second) ? QS_OK : error_set(err, QS_IO, "the list of names to sweep is damaged");
-    if (second[0] == '/')
-        return nested_add(nested, first, second, err);
-    return sweep_away(&sweep->found, first, second, "was made during a run and", err);
-}
-
 /* Sweeps what the list says and forgets it. No list: nothing to do. */
 static enum qs_status sweep_list(struct sweep *sweep, struct qs_error *err)
 {
@@ -134,7 +84,6 @@ static enum qs_status sweep_list(struct sweep *sweep, struct qs_error *err)
     if (fd < 0 && errno == ENOENT)
         return QS_OK;
     AUTO_FREE char *list = NULL;
-    AUTO(nested_release) struct nested nested = {0};
     size_t len = 0;
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "cannot open the list of names to sweep");
@@ -144,10 +93,8 @@ static enum qs_status sweep_list(struct sweep *sweep, struct qs_error *err)
         at += strlen(first) + 1;
         const char *second = at < len ? list + at : "";
         at += strlen(second) + 1;
-        status = take_pair(sweep, &nested, first, second, err);
+        status = sweep_away(&sweep->found, first, second, "was made during a run and", err);
     }
-    if (status == QS_OK)
-        status = sweep_nested(&sweep->found, &nested, err);
     if (status == QS_OK && unlinkat(sweep->pending, sweep->found.workspace, 0) != 0)
         status = error_sys(err, QS_IO, errno, "cannot remove the list of names to sweep");
     return status;
@@ -221,13 +168,20 @@ enum qs_status sweep_begin(const struct qs_policy *policy, const struct host_fac
     return QS_OK;
 }
 
+bool sweep_last(struct sweep *sweep)
+{
+    /* The shared lock is given up in the attempt: of two that leave at once, the one that gets here last sweeps. */
+    if (sweep->lock >= 0 && !sweep->last)
+        sweep->last = flock(sweep->lock, LOCK_EX | LOCK_NB) == 0;
+    return sweep->last;
+}
+
 enum qs_status sweep_end(struct sweep *sweep, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
     if (sweep->lock < 0)
         return QS_OK;
-    /* The shared lock is given up in the attempt: of two that leave at once, the one that gets here last sweeps. */
-    if (flock(sweep->lock, LOCK_EX | LOCK_NB) == 0)
+    if (sweep_last(sweep))
         status = sweep_list(sweep, err);
     (void)close(sweep->lock);
     sweep->lock = -1;

@@ -4,7 +4,7 @@
  *
  * The sweep: names in a writable root that would make a program on the host do something later, and that cannot be
  * mounted over because they do not exist yet. What was not there before the run and is there afterwards is moved out of
- * the root. Repositories made deeper inside are looked for too (sweep_nested.h).
+ * the root. Repositories are another matter: sandbox/crossing/.
  *
  *   first one in:   exclusive lock -> make good a sweep that a killed executor left -> write down what is absent ->
  *                   shared lock
@@ -23,6 +23,7 @@
 struct sweep {
     int lock;    /* -1: nothing is writable, or done */
     bool first;  /* holds the lock alone until the list is written */
+    bool last;   /* holds it alone again: all others have left */
     int pending; /* the directory that holds the list */
     struct sweep_findings found;
 };
@@ -36,6 +37,8 @@ enum qs_status sweep_begin(const struct qs_policy *policy, const struct host_fac
  * the command must not start. */
 enum qs_status sweep_write(const struct qs_policy *policy, const struct host_facts *facts, struct sweep *sweep,
                            struct qs_error *err) QS_MUST_USE;
+/* Is this the last one out? Nobody else enters then before sweep_end. */
+bool sweep_last(struct sweep *sweep);
 /* Leaves; the last one sweeps. Errors: QS_IO (something could not be moved; the list stays for the next start). */
 enum qs_status sweep_end(struct sweep *sweep, struct qs_error *err) QS_MUST_USE;
 void sweep_release(struct sweep *sweep);

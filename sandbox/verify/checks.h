@@ -10,7 +10,6 @@
     X(WORKSPACE_WRITE, "workspace-write", MAIN, inside_workspace_write) \
     X(OUTSIDE_WRITE, "outside-write-erofs", MAIN, inside_outside_write) \
     X(PROTECTED_HOOKS, "protected-hooks", MAIN, inside_protected_hooks) \
-    X(PROTECTED_CONFIG, "protected-config", MAIN, inside_protected_config) \
     X(GIT_PINNED, "git-pinned", MAIN, inside_git_pinned) \
     X(HIDDEN, "hidden-unreadable", MAIN, inside_hidden) \
     X(ENV_SECRET, "env-secret-absent", MAIN, inside_env_secret) \
@@ -36,7 +35,13 @@
     X(NO_NEW_PRIVS, "no-new-privs", MAIN, inside_no_new_privs) \
     X(WALL_LIMIT, "wall-limit", WALL, inside_wall_limit) \
     X(POLICY, "policy-not-visible", MAIN, inside_policy) \
-    X(WORKTREE_COMMIT, "worktree-commit", WORKTREE, inside_worktree_commit)
+    X(WORKTREE_COMMIT, "worktree-commit", WORKTREE, inside_worktree_commit) \
+    X(CROSSING_CONFIG, "crossing-config", WORKTREE, inside_crossing_config) \
+    X(CROSSING_INDEX, "crossing-index", WORKTREE, inside_crossing_index) \
+    X(CROSSING_LINK, "crossing-link", WORKTREE, inside_crossing_link) \
+    X(CROSSING_REF, "crossing-ref", WORKTREE, inside_crossing_ref) \
+    X(CROSSING_HOOK, "crossing-hook", WORKTREE, inside_crossing_hook) \
+    X(CROSSING_REPOSITORY, "crossing-repository", WORKTREE, inside_crossing_repository)
 
 enum verify_check {
 #define VERIFY_ENUM(name, text, scene, function) CHECK_##name,

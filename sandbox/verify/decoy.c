@@ -108,6 +108,10 @@ static enum qs_status make_repositories(const struct decoys *decoys, struct qs_e
                                        "repository/.git/worktrees",
                                        "repository/.git/worktrees/worktree",
                                        "worktree",
+                                       "worktree/nested",
+                                       "worktree/nested/.git",
+                                       "worktree/nested/.git/objects",
+                                       "worktree/nested/.git/refs",
                                        NULL};
     static const char config[] = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n";
     char pointer[4096], back[4096];
@@ -122,7 +126,9 @@ static enum qs_status make_repositories(const struct decoys *decoys, struct qs_e
                  {"repository/.git/worktrees/worktree/HEAD", "ref: refs/heads/canary\n"},
                  {"repository/.git/worktrees/worktree/commondir", "../..\n"},
                  {"repository/.git/worktrees/worktree/gitdir", back},
-                 {"worktree/.git", pointer}};
+                 {"worktree/.git", pointer},
+                 {"worktree/nested/.git/HEAD", "ref: refs/heads/main\n"},
+                 {"worktree/nested/.git/config", config}};
     enum qs_status status = make_dirs(decoys, dirs, err);
     for (size_t i = 0; i < sizeof files / sizeof files[0] && status == QS_OK; i++)
         status = make_file(decoys->base, files[i].name, files[i].text, err);

@@ -131,21 +131,6 @@ void inside_protected_hooks(const struct inside_brief *brief, struct inside_reco
                     inside_errno(renaming));
 }
 
-void inside_protected_config(const struct inside_brief *brief, struct inside_record *record)
-{
-    AUTO_FREE char *config = path_join(brief->workspace, ".git/config");
-    AUTO_FREE char *moved = path_join(brief->workspace, ".git/config.moved");
-    if (no_checkout(brief, record) || !config || !moved)
-        return;
-    record->error = try_open(config, O_WRONLY | O_APPEND);
-    int renaming = try_rename(config, moved);
-    if (record->error == EROFS && denied(renaming))
-        inside_pass(record, ".git/config for writing: EROFS; renamed: %s", inside_errno(renaming));
-    else
-        inside_fail(record, ".git/config for writing: %s; renamed: %s", inside_errno(record->error),
-                    inside_errno(renaming));
-}
-
 void inside_git_pinned(const struct inside_brief *brief, struct inside_record *record)
 {
     AUTO_FREE char *dot_git = path_join(brief->workspace, ".git");

@@ -95,6 +95,7 @@ static enum qs_status plan(struct stage *stage, struct qs_error *err)
     stage->scratch = stage->options.workspace != stage->request->options->workspace;
     if (stage->scratch)
         stage->options.cwd = NULL;
+    stage->options.git_state = stage->scratch ? stage->decoys->base : NULL;
     if (!decoys_plant(stage->decoys))
         return error_memory(err);
     struct prepared *prepared = &stage->prepared;
@@ -249,11 +250,16 @@ static enum qs_status run_probe(struct stage *stage, struct run_result *result, 
     return status;
 }
 
-static void skip(const struct stage *stage, enum verify_check check, const char *why, struct scene_outcome *outcome)
+/* All checks of the scene. */
+static void skip(const struct stage *stage, const char *why, struct scene_outcome *outcome)
 {
-    struct inside_record record = {.check = check};
-    inside_skip(&record, "%s", why);
-    outcome->skipped = write(stage->records, &record, sizeof record) == (ssize_t)sizeof record;
+    for (int i = 0; i < CHECK_COUNT; i++) {
+        struct inside_record record = {.check = (uint32_t)i};
+        if (verify_check_scene((enum verify_check)i) != stage->kind)
+            continue;
+        inside_skip(&record, "%s", why);
+        outcome->skipped = write(stage->records, &record, sizeof record) == (ssize_t)sizeof record;
+    }
 }
 
 static void run_stage(struct stage *stage, struct scene_outcome *outcome)
@@ -262,9 +268,9 @@ static void run_stage(struct stage *stage, struct scene_outcome *outcome)
     if (outcome->status != QS_OK)
         return;
     if (stage->kind == SCENE_WORKTREE && !stage->prepared.plan.writable)
-        skip(stage, CHECK_WORKTREE_COMMIT, "the policy is read-only", outcome);
+        skip(stage, "the policy is read-only", outcome);
     else if (stage->kind == SCENE_WALL && stage->prepared.plan.wall_seconds == 0)
-        skip(stage, CHECK_WALL_LIMIT, "the policy sets no wall limit", outcome);
+        skip(stage, "the policy sets no wall limit", outcome);
     if (outcome->skipped)
         return;
     AUTO_FD int leaked = open(stage->decoys->hidden_file, O_RDONLY | O_CLOEXEC);
@@ -292,6 +298,7 @@ static _Noreturn void be_executor(struct stage *stage, const sigset_t *mask, int
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
     (void)alarm(SCENE_MAX_SECONDS);
     run_stage(stage, &outcome);
+    run_git_end(&stage->prepared.git); /* what crossed is judged outside */
     remove_caches(stage);
     _exit(os_write_full(outcome_fd, &outcome, sizeof outcome) == 0 ? 0 : 1);
 }

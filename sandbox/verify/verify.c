@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verify: starts the scenes, and puts together what the probe and the host saw. */
 #include "sandbox/verify/verify.h"
+#include "sandbox/verify/crossed.h"
 
 #include "base/cleanup.h"
 
@@ -53,6 +54,11 @@ static void judge(enum verify_scene kind, struct decoys *decoys, const struct sc
     case SCENE_WORKTREE:
         if (report->checks[CHECK_WORKTREE_COMMIT].result == VERIFY_PASS && access(decoys->canary, F_OK) != 0)
             overrule(report, CHECK_WORKTREE_COMMIT, "git says it committed, but the branch did not come into being");
+        for (int i = CHECK_CROSSING_CONFIG; i <= CHECK_CROSSING_REPOSITORY; i++) {
+            const char *what = crossed_to_host(decoys, (enum verify_check)i);
+            if (what)
+                overrule(report, (enum verify_check)i, "%s", what);
+        }
         break;
     case SCENE_WALL:
         if (!outcome->result.timed_out)

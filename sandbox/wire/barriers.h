@@ -15,7 +15,8 @@
 #define BARRIERS(X) \
     X(READ_ONLY, "the host is read-only") \
     X(GUARDS, "hooks, configuration and protected paths are read-only") \
-    X(PINS, ".git is pinned") \
+    X(PINS, "directories on the way to what is guarded are pinned") \
+    X(PRIVATE_GIT, "git directories are private") \
     X(MASKS, "hidden paths are masked") \
     X(STORE_MASKS, "stores and the run log are masked") \
     X(ENVIRONMENT, "the environment is built from nothing") \

@@ -43,17 +43,8 @@ static void add_mounts(const struct spec *spec, struct buf *out)
         buf_add_u8(out, (uint8_t)((mount->inner ? SPEC_INNER : 0) | (mount->directory ? SPEC_DIRECTORY : 0)));
         buf_add_u64(out, mount->dev);
         buf_add_u64(out, mount->ino);
+        add_text(out, mount->from ? mount->from : "");
         add_text(out, mount->dest);
-    }
-}
-
-static void add_ref_dirs(const struct spec *spec, struct buf *out)
-{
-    buf_add_u32(out, (uint32_t)spec->ref_dir_count);
-    for (size_t i = 0; i < spec->ref_dir_count; i++) {
-        buf_add_u32(out, (uint32_t)spec->ref_dirs[i].fd);
-        buf_add_u64(out, spec->ref_dirs[i].dev);
-        buf_add_u64(out, spec->ref_dirs[i].ino);
     }
 }
 
@@ -84,7 +75,6 @@ enum qs_status spec_encode(const struct spec *spec, struct buf *out, struct qs_e
     buf_add_u64(out, spec->processes);
     buf_add_u64(out, spec->open_files);
     add_mounts(spec, out);
-    add_ref_dirs(spec, out);
     add_text(out, spec->cwd);
     add_list(spec->argv, out);
     buf_add_u32(out, (uint32_t)spec->filter_len);
@@ -132,7 +122,7 @@ static size_t take_count(struct cursor *cursor, size_t least)
 
 static void take_mounts(struct cursor *cursor, struct spec *spec)
 {
-    size_t count = take_count(cursor, 1 + 1 + 8 + 8 + 5);
+    size_t count = take_count(cursor, 1 + 1 + 8 + 8 + 5 + 5);
     spec->mounts = calloc(count + 1, sizeof *spec->mounts);
     if (!spec->mounts) {
         cursor->failed = true;
@@ -148,20 +138,8 @@ static void take_mounts(struct cursor *cursor, struct spec *spec)
         mount->directory = (flags & SPEC_DIRECTORY) != 0;
         mount->dev = cursor_u64(cursor);
         mount->ino = cursor_u64(cursor);
+        mount->from = take_text(cursor);
         mount->dest = take_text(cursor);
-    }
-}
-
-static void take_ref_dirs(struct cursor *cursor, struct spec *spec)
-{
-    size_t count = take_count(cursor, 4 + 8 + 8);
-    if (count > SPEC_REF_DIRS_MAX)
-        cursor->failed = true;
-    for (; !cursor->failed && spec->ref_dir_count < count; spec->ref_dir_count++) {
-        struct spec_ref_dir *dir = &spec->ref_dirs[spec->ref_dir_count];
-        dir->fd = (int)cursor_u32(cursor);
-        dir->dev = cursor_u64(cursor);
-        dir->ino = cursor_u64(cursor);
     }
 }
 
@@ -198,8 +176,6 @@ static void take_all(struct cursor *cursor, struct spec *spec)
     spec->open_files = cursor_u64(cursor);
     if (!cursor->failed)
         take_mounts(cursor, spec);
-    if (!cursor->failed)
-        take_ref_dirs(cursor, spec);
     spec->cwd = take_text(cursor);
     if (!cursor->failed)
         spec->argv = take_list(cursor);

@@ -21,11 +21,11 @@
 enum mount_kind {
     MOUNT_CACHE, /* a private directory over a cache of the home; writable */
     MOUNT_WRITABLE,
-    MOUNT_PIN,    /* bound on itself, writable: it cannot be renamed away */
-    MOUNT_SOCKET, /* a host socket shown again in a private place */
-    MOUNT_BACK,   /* a host directory shown again, read-only, in a private place */
+    MOUNT_PRIVATE, /* a private git directory over the host's; writable */
+    MOUNT_PIN,     /* bound on itself, writable: it cannot be renamed away */
+    MOUNT_SOCKET,  /* a host socket shown again in a private place */
+    MOUNT_BACK,    /* a host directory shown again, read-only, in a private place */
     MOUNT_DEVICE,
-    MOUNT_COPY, /* a private copy of a file, which is forgotten with the run */
     MOUNT_READ_ONLY,
     MOUNT_HIDDEN, /* an empty mask that nobody can read */
 };
@@ -35,18 +35,11 @@ struct spec_mount {
     bool inner; /* placed by the shim */
     bool directory;
     uint64_t dev, ino; /* what must be there */
+    const char *from;  /* what is put over dest lies here inside; "": what is at dest itself */
     const char *dest;
 };
 
-#define SPEC_REF_DIRS_MAX 8
-struct spec_ref_dir {
-    int fd;
-    uint64_t dev, ino;
-};
-
 struct spec {
-    struct spec_ref_dir ref_dirs[SPEC_REF_DIRS_MAX];
-    size_t ref_dir_count;
     struct spec_mount *mounts;
     size_t mount_count;
     const char *cwd;

@@ -53,20 +53,6 @@ static inline int sys_pidfd_open(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* A filter whose calls are shown to whoever has the descriptor that it returns, and that no signal but a deadly one
- * interrupts once they were looked at (Linux 5.19). seccomp(2). */
-#define SYS_LISTENER_FLAGS (SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
-
-/* The caller's processor goes to the listener at once. Newer than Debian 12's headers. */
-#define SYS_LISTENER_SET_FLAGS    SECCOMP_IOW(4, __u64)
-#define SYS_LISTENER_SYNC_WAKE_UP 1ul
-
-/* Can this process have one? Without a program the kernel looks no further than the flags. */
-static inline bool sys_has_listener(void)
-{
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SYS_LISTENER_FLAGS, NULL) < 0 && errno == EFAULT;
-}
-
 /* Newer than Debian 12's headers. */
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)

@@ -4,6 +4,7 @@
  * where two hold the same thing, its second) left out of the plan. The first must hold; the second must not, or the
  * attempt proves nothing. The program is its own shim.
  */
+#include "sandbox/crossing/run_git.h"
 #include "sandbox/run/prepare.h"
 #include "sandbox/run/run.h"
 #include "sandbox/shim/shim.h"
@@ -50,7 +51,14 @@ static int setup(void **state)
     (void)snprintf(home, sizeof home, "%s/home", base);
     (void)snprintf(workspace, sizeof workspace, "%s/home/ws", base);
     (void)snprintf(store, sizeof store, "%s/store", base);
-    static const char *const dirs[] = {"home", "store", "home/.ssh", "home/ws", "home/ws/.git", "home/ws/.git/hooks"};
+    static const char *const dirs[] = {"home",
+                                       "store",
+                                       "home/.ssh",
+                                       "home/ws",
+                                       "home/ws/.git",
+                                       "home/ws/.git/hooks",
+                                       "home/ws/.git/objects",
+                                       "home/ws/.git/refs"};
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", base, dirs[i]);
         if (mkdir(path, 0755) != 0)
@@ -58,6 +66,8 @@ static int setup(void **state)
     }
     (void)snprintf(path, sizeof path, "%s/.ssh/id", home);
     make(path, "private key\n");
+    (void)snprintf(path, sizeof path, "%s/.git/HEAD", workspace);
+    make(path, "ref: refs/heads/main\n");
     (void)snprintf(path, sizeof path, "%s/data", store);
     make(path, "data\n");
     int leak = open(path, O_RDONLY | O_CLOEXEC);
@@ -89,6 +99,7 @@ static int teardown(void **state)
 
 struct stage {
     struct host_facts facts;
+    struct run_git git;
     struct plan plan;
     struct env env;
 };
@@ -99,8 +110,13 @@ static void set_stage(struct stage *stage)
     struct qs_error err = {0};
     policy.limits.wall_seconds = 1;
     const struct facts_request request = {.policy = &policy, .workspace = workspace, .root = store, .home = home};
-    *stage = (struct stage){.facts = HOST_FACTS_NONE};
-    if (host_facts_collect(&request, &stage->facts, &err) != QS_OK ||
+    *stage = (struct stage){.facts = HOST_FACTS_NONE, .git = RUN_GIT_NONE};
+    const char *roots[] = {workspace};
+    struct run_git_request git = {.uid = getuid(), .roots = roots, .root_count = 1};
+    if (host_facts_collect(&request, &stage->facts, &err) != QS_OK)
+        fail_msg("%s", err.message);
+    git.base = stage->facts.state;
+    if (run_git_begin(&git, &stage->git, &err) != QS_OK || run_git_show(&stage->git, &stage->facts, &err) != QS_OK ||
         plan_make(&policy, &stage->facts, &stage->plan, &err) != QS_OK ||
         env_make(&policy, &stage->facts, &stage->plan, environ, &stage->env, &err) != QS_OK)
         fail_msg("%s", err.message);
@@ -108,6 +124,7 @@ static void set_stage(struct stage *stage)
 
 static void release_stage(struct stage *stage)
 {
+    run_git_release(&stage->git);
     env_release(&stage->env);
     plan_release(&stage->plan);
     host_facts_release(&stage->facts);
@@ -175,10 +192,10 @@ static void hooks_are_read_only(void **state)
     control("! touch .git/hooks/pre-commit", WITHOUT(GUARDS));
 }
 
-static void the_repository_is_pinned(void **state)
+static void the_repository_is_private(void **state)
 {
     (void)state;
-    control("! mv .git moved", WITHOUT(PINS));
+    control("! mv .git moved", WITHOUT(PRIVATE_GIT));
     char from[256], to[256];
     (void)snprintf(from, sizeof from, "%s/moved", workspace);
     (void)snprintf(to, sizeof to, "%s/.git", workspace);
@@ -419,7 +436,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_outside_are_stopped_twice),
         cmocka_unit_test(hooks_are_read_only),
-        cmocka_unit_test(the_repository_is_pinned),
+        cmocka_unit_test(the_repository_is_private),
         cmocka_unit_test(hidden_paths_and_stores_are_masked),
         cmocka_unit_test(the_environment_is_new),
         cmocka_unit_test(network_and_processes_are_apart),

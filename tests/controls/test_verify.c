@@ -44,9 +44,11 @@ static char root[64];
 
 /* ---- policies ---- */
 
-enum policy { CLOSED, PRIVATE, PRIVATE_OPEN, READ_ONLY, OPEN, POLICY_COUNT };
+enum policy { CLOSED, PRIVATE, PRIVATE_OPEN, READ_ONLY, OPEN, REPORT, POLICY_COUNT };
 static const char *const policies[POLICY_COUNT] = {
     [CLOSED] = "{\"tools\":{\"executionSandbox\":{\"filesystem\":\"workspace-write\",\"network\":\"closed\"}}}",
+    [REPORT] = "{\"tools\":{\"executionSandbox\":{\"filesystem\":\"workspace-write\",\"network\":\"closed\"}},"
+               "\"executor\":{\"git\":{\"newRepositories\":\"report\"}}}",
     [PRIVATE] = "{\"tools\":{\"executionSandbox\":{\"filesystem\":\"workspace-write\",\"network\":\"closed\"}},"
                 "\"executor\":{\"unixSockets\":\"private\"}}",
     [PRIVATE_OPEN] = "{\"tools\":{\"executionSandbox\":{\"filesystem\":\"workspace-write\",\"network\":\"open\"}},"
@@ -84,11 +86,6 @@ static bool is_workspace(const struct plan_mount *mount)
     return mount->kind == MOUNT_WRITABLE && strcmp(mount->reason, "the workspace") == 0;
 }
 
-static bool is_common_directory(const struct plan_mount *mount)
-{
-    return mount->kind == MOUNT_WRITABLE && strcmp(mount->reason, "the workspace") != 0;
-}
-
 static bool is_host_socket(const struct plan_mount *mount)
 {
     return mount->kind == MOUNT_HIDDEN && strcmp(mount->reason, "a socket of the host") == 0;
@@ -97,11 +94,6 @@ static bool is_host_socket(const struct plan_mount *mount)
 static void no_workspace(struct plan *plan)
 {
     drop_mounts(plan, is_workspace);
-}
-
-static void no_common_directory(struct plan *plan)
-{
-    drop_mounts(plan, is_common_directory);
 }
 
 static void no_socket_masks(struct plan *plan)
@@ -121,8 +113,7 @@ static const struct control {
     {CHECK_OUTSIDE_WRITE, WITHOUT(READ_ONLY), NULL, CLOSED},
     {CHECK_OUTSIDE_WRITE, WITHOUT(READ_ONLY) | WITHOUT(LANDLOCK), NULL, CLOSED},
     {CHECK_PROTECTED_HOOKS, WITHOUT(GUARDS), NULL, CLOSED},
-    {CHECK_PROTECTED_CONFIG, WITHOUT(GUARDS), NULL, CLOSED},
-    {CHECK_GIT_PINNED, WITHOUT(PINS), NULL, CLOSED},
+    {CHECK_GIT_PINNED, WITHOUT(PRIVATE_GIT), NULL, CLOSED},
     {CHECK_HIDDEN, WITHOUT(MASKS), NULL, CLOSED},
     {CHECK_ENV_SECRET, WITHOUT(ENVIRONMENT), NULL, CLOSED},
     {CHECK_ENV_LOADER, WITHOUT(ENVIRONMENT), NULL, CLOSED},
@@ -150,7 +141,13 @@ static const struct control {
     {CHECK_RUN_LOG, WITHOUT(STORE_MASKS), NULL, CLOSED},
     {CHECK_CAPABILITIES, WITHOUT(CAPABILITIES), NULL, CLOSED},
     {CHECK_WALL_LIMIT, WITHOUT(WALL), NULL, CLOSED},
-    {CHECK_WORKTREE_COMMIT, 0, no_common_directory, CLOSED},
+    {CHECK_WORKTREE_COMMIT, WITHOUT(PRIVATE_GIT), NULL, CLOSED},
+    {CHECK_CROSSING_CONFIG, WITHOUT(PRIVATE_GIT), NULL, CLOSED},
+    {CHECK_CROSSING_INDEX, WITHOUT(PRIVATE_GIT), NULL, CLOSED},
+    {CHECK_CROSSING_LINK, WITHOUT(PRIVATE_GIT), NULL, CLOSED},
+    {CHECK_CROSSING_REF, WITHOUT(PRIVATE_GIT), NULL, CLOSED},
+    {CHECK_CROSSING_HOOK, 0, NULL, REPORT},
+    {CHECK_CROSSING_REPOSITORY, 0, NULL, REPORT},
 };
 #define CONTROL_COUNT (sizeof controls / sizeof controls[0])
 
@@ -296,12 +293,15 @@ static void what_the_policy_opens_is_not_applicable_and_all_else_passes(void **s
 {
     (void)state;
     static const enum verify_check by_open_network[] = {CHECK_INTERFACES, CHECK_CONNECT, CHECK_DNS};
-    static const enum verify_check by_read_only[] = {CHECK_WORKSPACE_WRITE, CHECK_WORKTREE_COMMIT};
+    static const enum verify_check by_read_only[] = {CHECK_WORKSPACE_WRITE, CHECK_WORKTREE_COMMIT,
+                                                     CHECK_CROSSING_CONFIG, CHECK_CROSSING_INDEX,
+                                                     CHECK_CROSSING_LINK,   CHECK_CROSSING_REF,
+                                                     CHECK_CROSSING_HOOK,   CHECK_CROSSING_REPOSITORY};
     static const enum verify_check by_open_sockets[] = {CHECK_INTERFACES, CHECK_CONNECT,       CHECK_DNS,
                                                         CHECK_UNIX_PATH,  CHECK_UNIX_ABSTRACT, CHECK_RUN_LOG,
                                                         CHECK_WALL_LIMIT};
     expect_all(PRIVATE_OPEN, by_open_network, 3);
-    expect_all(READ_ONLY, by_read_only, 2);
+    expect_all(READ_ONLY, by_read_only, 8);
     expect_all(OPEN, by_open_sockets, 7);
 }
 

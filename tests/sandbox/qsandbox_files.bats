@@ -333,13 +333,14 @@ line/f" ]
         run sandboxed $user --status-fd 3 -- sh -c 'echo evil >.envrc; mkdir -p .vscode; echo x >.vscode/tasks.json; chmod 0 .vscode
             echo x >.git/commondir; ln -s /etc .claude; touch kept; chmod 500 .; exit 5' 3>"$base/status"
         [ "$status" -eq 5 ]
-        for name in .envrc .vscode .git/commondir .claude; do
+        [ ! -e "$(ws $user)/.git/commondir" ] # it stays inside
+        for name in .envrc .vscode .claude; do
             [ ! -e "$(ws $user)/$name" ]
             [ ! -L "$(ws $user)/$name" ]
             [[ $output == *"$(ws $user)/$name was made during a run"* ]]
         done
         [ -e "$(ws $user)/kept" ]
-        jq -e '.violations | length == 4' "$base/status"
+        jq -e '.violations | length == 3' "$base/status"
         chmod 700 "$(ws $user)"
         [ -n "$(find "$base" -name tasks.json -path '*quarantine*')" ]
         rm -rf "$base/root/sandbox/quarantine" "$base/home/ann/.local"

@@ -1,56 +1,32 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Whole runs of qsandbox over git: submodules, ways to protected paths, linked worktrees, what the sweep finds.
+# The crossing: what a command does in git is on the host afterwards as checked data, and nothing else of it.
 load ../support/sandbox
 
 # ann COMMAND...: on the host, in her home
 ann() { as ann sh -c 'cd && export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a && '"$*"; }
 
-# A library beside the workspace, and in the workspace a submodule of it whose name has a slash.
+# What git knows, as the host and as the next run see it. Renumbered reflogs and asides are the host's own.
+look='export LC_ALL=C; git for-each-ref --format="%(refname) %(objectname)" | grep -v refs/qsandbox
+    cat "$(git rev-parse --git-dir)/HEAD"; git ls-files -s; git status --porcelain -uno 2>/dev/null; git stash list; git fsck --no-dangling 2>&1'
+
+# inside DIR SCRIPT: ann's run with that workspace. It must end with 0, and host and inside be the same afterwards.
+inside() {
+    local dir=$base/home/ann/$1
+    run as ann sh -c 'cd "$0" && exec "$@"' "$dir" timeout -k 1 60 "$qsandbox" --root "$base/root" run -- sh -ec "$2"
+    [ "$status" -eq 0 ] || { echo "$2: $status: $output"; return 1; }
+    as ann sh -c "cd '$dir'; $look" >"$base/host"
+    as ann sh -c 'cd "$0" && exec "$@"' "$dir" "$qsandbox" --root "$base/root" run -- sh -c "$look" >"$base/inside"
+    diff -u "$base/host" "$base/inside" || { echo "$2"; return 1; }
+    refute grep -E "^(error|fatal|missing|broken|dangling)" "$base/host"
+    refute grep "stays inside" <(grep -v "was changed inside" <<<"$output")
+}
+
 with_submodule() {
     git_init ann
     ann 'git config --global protocol.file.allow always && git config --global user.name a && git config --global user.email a
         git init -q -b main lib && cd lib && echo one >l && git add l && git commit -qm l && cd ../ws &&
         git submodule --quiet add ../lib libs/two && git commit -qm two'
-}
-
-# Inodes are stamped with a clock that moves at most every ten milliseconds.
-sleep_past_tick() { python3 -c 'import time
-at = lambda: time.clock_gettime(5)
-start = at()
-while at() - start < 0.001: pass'; }
-
-# ---- submodules and ways ----
-
-@test "submodules: commit in one, update, add" {
-    with_submodule
-    run sandboxed ann -- sh -ec 'cd libs/two; echo more >>l; git commit -qam more; git config x.y z; cd ../..; git add libs/two
-        git commit -qm up; git submodule --quiet update; git submodule status; git submodule foreach -q "git log --oneline | wc -l"'
-    echo "$output"
-    [ "$status" -eq 0 ]
-    [[ ${lines[0]} == *" libs/two ("* ]]
-    [ "${lines[1]}" = 2 ]
-    # The configuration of a submodule is the command's own copy.
-    refute grep -q "y = z" "$(ws ann)/.git/modules/libs/two/config"
-    # Adding one works, but for its registration in .git/config, which git reports.
-    run sandboxed ann -- sh -ec 'git submodule add ../lib libs/new; git commit -qm new; cat libs/new/l'
-    [ "$status" -eq 0 ]
-    [[ $output == *$'\none'* ]]
-    ann 'cd ws && git submodule --quiet init && git submodule status | grep " .* libs/new " && git fsck'
-}
-
-@test "submodules: one that is not registered needs its registration from outside or on the command line" {
-    with_submodule
-    ann 'cd ws && git submodule --quiet deinit -f libs/two'
-    run sandboxed ann -- git submodule update --init
-    [ "$status" -ne 0 ]
-    run sandboxed ann -- git -c submodule.active=. -c submodule.libs/two.url="$base/home/ann/lib" submodule --quiet update --init
-    [ "$status" -eq 0 ]
-    [ -e "$(ws ann)/libs/two/l" ]
-    ann 'cd ws && git submodule --quiet init && rm -r libs/two && mkdir libs/two'
-    run sandboxed ann -- git submodule --quiet update
-    [ "$status" -eq 0 ]
-    [ -e "$(ws ann)/libs/two/l" ]
 }
 
 # A rename and nothing else: mv copies and removes where it cannot rename.
@@ -62,20 +38,198 @@ for name in sys.argv[1:]:
     except OSError as e:
         print(e.strerror)'
 
-@test "the git directory of a submodule cannot be redirected" {
+# ---- the flows ----
+
+@test "flows in a normal checkout" {
+    git_init ann
+    inside ws 'echo two >>file; git commit -qam two'
+    [ "$(ann 'git -C ws log -g -1 --format=%gs')" != "${output#nothing}" ]
+    ann 'git -C ws log -g -1 --format=%gs' | grep -q '^qsandbox: run '
+    inside ws 'git checkout -q -b topic; mkdir -p d/e; echo t >d/e/t; git add .; git commit -qm t'
+    inside ws 'git checkout -q main; git merge -q --no-ff -m merged topic; git branch -d topic'
+    inside ws 'git checkout -q -b old HEAD~1; echo o >o; git add o; git commit -qm o; git rebase -q main; git branch -m old new/er'
+    inside ws 'echo c >c; git add c; git commit -qm c; git revert --no-edit HEAD; git commit -q --amend --allow-empty -m amended'
+    inside ws 'git tag light; git tag -am note v1; git notes add -m n; git tag -d light'
+    inside ws 'echo s >s; git add s; git rm -q --cached file; git reset -q; git add -A'
+    inside ws 'git commit -qm all; git checkout -q --detach HEAD~1; echo x >x; git add x; git commit -qm x; git tag here'
+    inside ws 'git switch -q main; git reset -q --hard HEAD~1; git reset -q --soft HEAD~1'
+    inside ws 'git stash -q; echo 2 >file; git stash push -qm named; echo 3 >file; git stash -q; git stash drop -q stash@{1}'
+    inside ws 'git stash pop -q; git stash drop -q; git checkout -q -f'
+    inside ws 'git gc -q; git pack-refs --all; git repack -adq'
+    inside ws 'git checkout -q --orphan lonely; git rm -rqf .; echo l >l; git add l; git commit -qm lonely'
+    inside ws 'git switch -q main; git rm -q file; mkdir file; : >file/empty; ln -s empty file/link; echo x >file/x; chmod +x file/x; git add file; git commit -qm directory'
+    inside ws 'git rm -qr file; echo back >file; git add file; git commit -qm back'
+    inside ws 'git bisect start -q HEAD HEAD~2 >/dev/null; git bisect reset >/dev/null 2>&1; git worktree prune; git branch -D new/er; git branch new'
+}
+
+@test "a conflict crosses with all its stages, and is gone on with on either side" {
+    git_init ann
+    inside ws 'git checkout -q -b other; echo other >file; git commit -qam other; git checkout -q main; echo main >file; git commit -qam main
+        git merge other >/dev/null || true'
+    [ "$(ann 'git -C ws ls-files -u | wc -l')" -eq 3 ]
+    [ -e "$(ws ann)/.git/MERGE_HEAD" ]
+    ann 'cd ws && echo both >file && git commit -qam both'
+    inside ws 'git log -1 --format=%s | grep -q both; git checkout -q -b third HEAD~1; echo third >file; git commit -qam third; git cherry-pick other 2>/dev/null || true'
+    inside ws 'git cherry-pick --abort'
+}
+
+@test "flows in a linked worktree, also below /tmp, whose repository is packed" {
+    local top
+    for top in "$base/home/ann" "$(mktemp -d /tmp/qsandbox-git.XXXXXX)"; do
+        chown $UID_ANN "$top"
+        ann "cd $top && git init -q -b main main && cd main && git config user.name t && git config user.email t@e &&
+            git commit -q --allow-empty -m one && git branch keep && git tag v1 && git gc -q &&
+            printf '#!/bin/sh\ntouch HOOK\n' >.git/hooks/pre-commit && chmod +x .git/hooks/pre-commit && git worktree add -q ../wt -b wt"
+        run as ann sh -c 'cd "$0" && exec "$@"' "$top/wt" "$qsandbox" --root "$base/root" run -- sh -ec 'git config a.b c; git commit -q --allow-empty -m two
+            git branch gone; git branch -D gone; git stash list; git gc -q; git pack-refs --all; git for-each-ref | wc -l'
+        [ "$status" -eq 0 ]
+        [ "$(ann "git -C $top/wt for-each-ref | wc -l")" -eq 4 ]
+        [ "$(ann "git -C $top/wt log --format=%s")" = $'two\none' ]
+        [ -e "$top/wt/HOOK" ]
+        refute ann "git -C $top/wt config a.b"
+        ann "git -C $top/wt fsck"
+    done
+    rm -rf "$top"
+    ann 'rm wt/HOOK main/.git/hooks/pre-commit'
+    inside wt 'echo w >w; git add w; git commit -qm w; git checkout -q -b more; git tag v2; git rebase -q wt'
+    inside main 'git checkout -q -b other; echo m >m; git add m; git commit -qm m'
+}
+
+@test "flows with submodules" {
     with_submodule
-    local config
-    config=$(cat "$(ws ann)/.git/modules/libs/two/config")
-    run sandboxed ann -- sh -c 'm=.git/modules/libs/two; cd .git; python3 -c "$0" modules modules/libs modules/libs/two modules/libs/two/config \
-        modules/libs/two/hooks; cd ..; rm -rf $m/hooks; echo evil >$m/hooks/post-checkout; echo evil >>$m/config; rm -f $m/config
-        git -C libs/two config core.fsmonitor evil; echo $m >$m/commondir; mkdir plain; python3 -c "$0" plain' "$rename"
-    echo "$output"
-    [ "$(grep -c "^moved" <<<"$output")" -eq 1 ]
-    [[ $output == *"commondir was made during a run and moved"* ]]
-    [ "$(cat "$(ws ann)/.git/modules/libs/two/config")" = "$config" ]
-    [ ! -e "$(ws ann)/.git/modules/libs/two/hooks/post-checkout" ]
-    [ ! -e "$(ws ann)/.git/modules/libs/two/commondir" ]
-    ann 'cd ws && git submodule status && git -C libs/two fsck'
+    inside ws 'cd libs/two; echo more >>l; git commit -qam more; cd ../..; git add libs/two; git commit -qm up; git submodule --quiet update'
+    inside ws/libs/two 'echo again >>l; git commit -qam again' || true
+    [ "$(ann 'git -C ws/libs/two log --oneline | wc -l')" -eq 3 ]
+    run sandboxed ann -- sh -ec 'git submodule --quiet add ../lib libs/new; git commit -qm new'
+    [ "$status" -eq 0 ]
+    [ "$(ann 'git -C ws log -1 --format=%s')" = new ]
+    [ "$(ann 'git -C ws/libs/new log --oneline | wc -l')" -eq 1 ]
+    ann 'cd ws && git status && git fsck'
+}
+
+@test "flows in repositories of other forms" {
+    ann 'git init -q -b main seed && cd seed && git config user.name a && git config user.email a@b && for i in 1 2 3; do echo $i >f$i; git add .; git commit -qm $i; done
+        cd .. && git clone -q --bare seed bare.git && git clone -q --depth 1 file://$PWD/seed shallow && git clone -q -s seed shared
+        git init -q -b main --object-format=sha256 big && git init -q -b main unborn
+        for i in shallow shared big unborn; do git -C $i config user.name a && git -C $i config user.email a@b; done'
+    inside bare.git 'git branch fine; git branch other; git branch -D other; git gc -q; git symbolic-ref HEAD refs/heads/fine'
+    inside shallow 'echo s >s; git add s; git commit -qm s'
+    inside shared 'echo s >s; git add s; git commit -qm s; git gc -q'
+    inside big 'echo s >s; git add s; git commit -qm s; git tag -am x x; git stash list'
+    inside unborn 'git checkout -q -b else; echo s >s; git add s'
+    inside unborn 'git commit -qm first'
+    ann 'cd seed && git sparse-checkout set --no-cone /f1 && git update-index --split-index'
+    inside seed 'echo more >>f1; git commit -qam more; git checkout -q -b side HEAD~1'
+    [ ! -e "$base/home/ann/seed/f2" ]
+    ann 'git -C seed status --porcelain | grep . && exit 1 || true'
+}
+
+@test "worktrees in a bare repository, and a git directory elsewhere in the workspace" {
+    ann 'git init -q -b main seed && git -C seed -c user.name=a -c user.email=a commit -q --allow-empty -m one && git clone -q --bare seed proj
+        git -C proj worktree add -q main main && git -C proj config user.name a && git -C proj config user.email a'
+    inside proj/main 'echo x >x; git add x; git commit -qm x'
+    ann 'mkdir -p sep/store && cd sep && git init -q --separate-git-dir=store/repo . && git config user.name a && git config user.email a && git commit -q --allow-empty -m one'
+    inside sep 'echo x >x; git add x; git commit -qm x'
+}
+
+@test "status inside changes nothing, and without a change nothing crosses" {
+    git_init ann
+    sandboxed ann -- git status
+    before=$(find "$(ws ann)/.git" "$base"/home/ann/.local/state/qsettings/sandbox/git -type f -printf '%p %i %s %C@\n' | sort)
+    run sandboxed ann --status-fd 3 -- sh -c 'touch file; git status; git log' 3>"$base/status"
+    jq -e '.git == {"crossed": [], "stayed": []}' "$base/status"
+    [ "$(find "$(ws ann)/.git" "$base"/home/ann/.local/state/qsettings/sandbox/git -type f -printf '%p %i %s %C@\n' | sort)" = "$before" ]
+}
+
+# ---- two sides ----
+
+@test "what the host changed is brought in, and what both changed is put aside" {
+    git_init ann
+    sandboxed ann -- git branch inside
+    ann 'cd ws && echo host >>file && git commit -qam host && git branch hosts && git branch -D inside && git tag t && git stash list'
+    run sandboxed ann -- sh -c 'git log -1 --format=%s; git branch --format="%(refname:short)"; git tag'
+    [ "$output" = $'host\nhosts\nmain\nt' ]
+    # Both commit on main while the command runs.
+    sandboxed ann -- sh -c 'touch begun; until [ -e go ]; do sleep 0.05; done; git commit -q --allow-empty -m inside; git branch only' >"$base/log" 2>&1 3>&- &
+    job=$!
+    eventually test -e "$(ws ann)/begun"
+    ann 'cd ws && git commit -q --allow-empty -m hostside'
+    touch "$(ws ann)/go"
+    wait $job
+    grep -q 'was changed on both sides' "$base/log"
+    [ "$(ann 'git -C ws log -1 --format=%s')" = hostside ]
+    [ "$(ann 'git -C ws for-each-ref --format="%(subject)" refs/qsandbox')" = inside ]
+    ann 'git -C ws rev-parse --verify -q only && git -C ws status --porcelain -uno | grep . && exit 1 || true'
+}
+
+@test "names that mean something else, other namespaces, and branches that are checked out elsewhere do not cross" {
+    git_init ann
+    ann 'cd ws && git worktree add -q ../linked -b linked && git update-ref refs/remotes/origin/main HEAD'
+    sandboxed ann -- sh -c 'git commit -q --allow-empty -m two; git tag fine; h=$(git rev-parse HEAD)
+        for r in refs/heads/HEAD refs/tags/origin/main refs/heads/-x refs/heads/ORIG_HEAD refs/heads/$h refs/heads/linked refs/remotes/origin/main \
+            refs/replace/$h refs/heads/refs/heads/main refs/heads/tags/v refs/tags/main refs/heads/@ refs/heads/$(git rev-parse --short HEAD~1); do
+            mkdir -p .git/$(dirname $r); echo $h >.git/$r; done; true' >"$base/log" 2>&1
+    ann 'git -C ws for-each-ref --format="%(refname) %(subject)" | grep -v refs/qsandbox' >"$base/refs"
+    diff -u - "$base/refs" <<'END'
+refs/heads/linked one
+refs/heads/main two
+refs/heads/tags/v two
+refs/remotes/origin/main one
+refs/tags/fine two
+END
+    grep -q "refs/heads/linked is checked out in another worktree" "$base/log"
+    ann 'git -C ws fsck'
+}
+
+# ---- what never crosses ----
+
+@test "a forged index does not write, and does not run, anything on the host" {
+    git_init ann
+    cat >"$base/forge.py" <<'END'
+import binascii, hashlib, struct, subprocess, sys
+blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], input=b"#!/bin/sh\ntouch PWNED\n", stdout=subprocess.PIPE).stdout.decode().strip()
+for name in sys.argv[1:]:
+    data = open(".git/index", "rb").read()[:-20]
+    name = name.encode()
+    entry = struct.pack(">10I", 0, 0, 0, 0, 0, 0, 0o100755, 0, 0, 0) + binascii.unhexlify(blob) + struct.pack(">H", len(name)) + name
+    entry += b"\0" * (8 - len(entry) % 8)
+    data = data[:8] + struct.pack(">I", struct.unpack(">I", data[8:12])[0] + 1) + entry + data[12:]
+    open(".git/index", "wb").write(data + hashlib.sha1(data).digest())
+END
+    for name in .git/hooks/post-checkout ../out /etc/x a/../b .GIT/hooks/x 'git~1/x' a//b .git./x; do
+        before=$(md5sum <"$(ws ann)/.git/index")
+        run sandboxed ann -- python3 "$base/forge.py" "$name"
+        [[ $output == *"stays inside"* || $output == *"still inside"* ]]
+        [ "$(md5sum <"$(ws ann)/.git/index")" = "$before" ]
+        ann 'cd ws && git checkout -q . && git restore . && git checkout-index -a -f'
+        [ ! -e "$(ws ann)/.git/hooks/post-checkout" ]
+        rm -rf "$base"/home/ann/.local/state/qsettings/sandbox/git
+    done
+    [ ! -e "$(ws ann)/PWNED" ]
+}
+
+@test "hooks, configuration, pointers, links, pipes and locks stay inside" {
+    git_init ann
+    before=$(cd "$(ws ann)/.git" && find . -not -path './objects*' -not -path './logs*' -not -path './refs*' -not -name index | sort)
+    run sandboxed ann -- sh -c 'cd .git; git config core.fsmonitor evil; git config alias.x "!evil"; mkfifo refs/heads/pipe; ln -s /etc/passwd ORIG_HEAD; : >index.lock
+        echo evil >info/attributes; echo evil >info/grafts; mkdir -p hooks2; mkdir -p modules/x; echo x >commondir2; echo /etc >objects/info/alternates; echo "ref: refs/heads/main" >refs/heads/sym'
+    ann 'cd ws && git status && git commit -q --allow-empty -m host && git fsck'
+    diff <(cd "$(ws ann)/.git" && find . -not -path './objects*' -not -path './logs*' -not -path './refs*' -not -name index | sort) - <<<"$before"
+    refute grep -r evil "$(ws ann)/.git"
+}
+
+@test "objects that git's own check refuses keep everything inside" {
+    git_init ann
+    run sandboxed ann -- sh -c 'b=$(echo x | git hash-object -w --stdin); t=$(printf "100644 blob %s\t.git\n" $b | sed "s/blob //" | python3 -c "
+import binascii, hashlib, os, sys, zlib
+mode, rest = sys.stdin.read().rstrip().split(\" \", 1); blob, name = rest.split(\"\t\")
+body = mode.encode() + b\" \" + name.encode() + b\"\0\" + binascii.unhexlify(blob)
+raw = b\"tree %d\0\" % len(body) + body; h = hashlib.sha1(raw).hexdigest()
+os.makedirs(\".git/objects/\" + h[:2], exist_ok=True); open(\".git/objects/%s/%s\" % (h[:2], h[2:]), \"wb\").write(zlib.compress(raw)); print(h)")
+        c=$(echo evil | git commit-tree $t -p HEAD); git update-ref refs/heads/evil $c; git branch good'
+    [[ $output == *"its objects cannot be taken"* ]]
+    refute ann 'git -C ws rev-parse -q --verify evil'
+    ann 'git -C ws fsck'
 }
 
 @test "a directory on the way to a protected path cannot be exchanged" {
@@ -91,28 +245,15 @@ for name in sys.argv[1:]:
     [ -e "$(ws ann)/tools/new" ]
 }
 
-# ---- hard cases ----
-
 @test "a repository cannot be renamed away and replaced" {
     for user in root ann; do
         git_init $user
-        run sandboxed $user -- sh -c 'python3 -c "$0" .git; mkdir .git; git init -q; git config core.fsmonitor evil; rm -rf .git/hooks .git/config; ls .git' "$rename"
+        run sandboxed $user -- sh -c 'python3 -c "$0" .git; git init -q; git config core.fsmonitor evil; rm -rf .git/hooks .git/config; ls .git' "$rename"
         [ "${lines[0]}" = "Device or resource busy" ]
         [ -d "$(ws $user)/.git/hooks" ]
         as $user git -C "$(ws $user)" fsck
         refute as $user git -C "$(ws $user)" config core.fsmonitor
     done
-}
-
-@test "a bare repository as the workspace: its hooks and configuration are read-only" {
-    ann 'git init -q -b main seed && cd seed && git config user.name a && git config user.email a && git commit -q --allow-empty -m one &&
-        git clone -q --bare . ../bare.git'
-    run sandboxed ann --workspace "$base/home/ann/bare.git" --cwd "$base/home/ann/bare.git" -- sh -c 'git branch fine; git branch other; git branch -D other; git gc -q
-        echo evil >>config; echo evil >hooks/update; git config core.fsmonitor evil; python3 -c "$0" hooks config; echo . >commondir; git branch' "$rename"
-    echo "$output"
-    refute grep "^moved" <<<"$output"
-    [[ $output == *"  fine"* && $output == *"commondir was made during a run and moved to"* ]]
-    ann '! grep -r evil bare.git/config bare.git/hooks && test ! -e bare.git/commondir && git -C bare.git branch | grep fine'
 }
 
 @test "a repository above the workspace is found for reading, and not written" {
@@ -128,206 +269,80 @@ for name in sys.argv[1:]:
     [ "$(cat "$(ws ann)/.git/HEAD")" = "ref: refs/heads/main" ]
 }
 
-# ---- linked worktrees ----
+# ---- repositories that a command makes ----
 
-linked() { # linked USER COMMAND...: confined, in a linked worktree
-    local user=$1
-    shift
-    sandboxed $user --workspace "$base/home/$user/linked" --cwd "$base/home/$user/linked" -- "$@"
-}
-
-with_linked() { # with_linked USER: a packed branch in the repository, and a linked worktree
-    git_init $1
-    as $1 sh -c 'cd "$0" && git branch packed && git pack-refs --all && git worktree add -q ../linked' "$(ws $1)"
-}
-
-# Not everything that kernels do: one before 5.19 cannot show calls so that no signal disturbs it.
-needs_listener() { # needs_listener USER
-    as $1 "$qsandbox" --root "$base/root" inspect --json --workspace "$base/home/$1/linked" --cwd "$base/home/$1/linked" >"$base/inspect"
-    jq -e 'any(.writable[]; .path | endswith("/packed-refs"))' "$base/inspect" >/dev/null || skip "this kernel has no WAIT_KILLABLE_RECV"
-}
-
-@test "in a linked worktree branches are deleted, references packed, objects collected" {
-    for user in root ann; do
-        with_linked $user
-        needs_listener $user
-        run linked $user sh -ec 'git branch loose; git commit -q --allow-empty -m x; git branch -D loose packed; git pack-refs --all; git tag v; git tag -d v
-            echo 1 >s; git add s; git stash -q; git stash pop -q; git commit -qm s; git checkout -q -b topic HEAD~1; git commit -q --allow-empty -m y; git rebase -q linked
-            git cherry-pick --allow-empty linked~1; git gc; git fsck; git branch --list'
-        echo "$output"
-        [ "$status" -eq 0 ]
-        [[ $output == *topic && $output != *"packed-refs.lock"* ]]
-        common=$(ws $user)/.git
-        [ -z "$(ls "$common" | grep -E 'lock|\.new|gc\.pid')" ]
-        grep -q refs/heads/topic "$common/packed-refs"
-        refute grep -q refs/heads/packed "$common/packed-refs"
-        as $user git -C "$(ws $user)" fsck
-    done
-}
-
-@test "in a linked worktree nothing else of the common directory can be written" {
-    for user in root ann; do
-        with_linked $user
-        needs_listener $user
-        cat >"$base/attack.py" <<'P'
-import errno, os, sys
-common = sys.argv[1]
-at = lambda name: os.path.join(common, name)
-E = os.O_CREAT | os.O_EXCL | os.O_RDWR
-def attempt(what, *args, **more):
-    try:
-        r = what(*args, **more)
-        print("DONE", what.__name__, *args)
-        return r
-    except OSError as e:
-        print(errno.errorcode[e.errno])
-for name in ["commondir", "config.worktree", "config.lock", "packed-refs.locked", "index.lock", "gc.pid", "packed-refs", "worktrees/packed-refs.lock", "hooks/packed-refs.lock"]:
-    attempt(os.open, at(name), E)
-attempt(os.open, at("packed-refs.lock"), os.O_CREAT | os.O_RDWR)   # not exclusive
-attempt(os.mkdir, at("packed-refs.lock"))
-attempt(os.symlink, "/etc", at("packed-refs.lock"))
-attempt(os.link, at("config"), at("packed-refs.lock"))
-attempt(os.unlink, at("packed-refs"))
-attempt(os.rename, at("config"), at("packed-refs.new"))
-# Made by the rules, they lead nowhere else.
-fd = os.open(at("packed-refs.new"), E, 0o6777)
-assert os.fstat(fd).st_mode & 0o7111 == 0
-for to in ["commondir", "config", "HEAD", "packed-refs.lock", "hooks/pre-commit", "objects/x"]:
-    attempt(os.rename, at("packed-refs.new"), at(to))
-attempt(os.link, at("packed-refs.new"), at("commondir"))
-attempt(os.link, "/proc/self/fd/%d" % fd, at("commondir"), follow_symlinks=True)
-attempt(os.link, "/proc/self/fd/%d" % fd, "own", follow_symlinks=True)
-os.unlink(at("packed-refs.new"))
-lock = os.open(at("HEAD.lock"), E)
-attempt(os.rename, at("HEAD.lock"), at("HEAD"))
-here = os.open(common, os.O_PATH)
-os.unlink("HEAD.lock", dir_fd=here)
-os.close(os.open("packed-refs.lock", E, dir_fd=here))       # by descriptor
-os.chdir(common)
-os.unlink("./packed-refs.lock")                             # by a relative name
-# No descriptor is left for the new file: nothing is left either.
-import resource
-resource.setrlimit(resource.RLIMIT_NOFILE, (lock + 2, lock + 2))
-attempt(os.open, at("packed-refs.lock"), E)
-attempt(os.open, at("packed-refs.lock"), E)
-P
-        before=$(ls -lA --time-style=+ "$(ws $user)/.git"; cat "$(ws $user)/.git/config")
-        run linked $user python3 "$base/attack.py" "$(ws $user)/.git"
-        echo "$output"
-        [ "$status" -eq 0 ]
-        refute grep DONE <<<"$output"
-        [ "$(grep -c EROFS <<<"$output")" -ge 15 ]
-        [ "${lines[-1]}" = EMFILE ]
-        [ "$(ls -lA --time-style=+ "$(ws $user)/.git"; cat "$(ws $user)/.git/config")" = "$before" ]
-    done
-}
-
-@test "a lock that git on the host holds is respected, and not removed" {
-    with_linked ann
-    needs_listener ann
-    ann 'echo host >ws/.git/packed-refs.lock'
-    run linked ann sh -c 'git -c core.packedRefsTimeout=0 branch -D packed; rm -f "$0/packed-refs.lock"; mv "$0/packed-refs.lock" "$0/packed-refs"; echo evil >"$0/packed-refs.lock"' "$(ws ann)/.git"
-    [[ $output == *"File exists"* ]]
-    [ "$(cat "$(ws ann)/.git/packed-refs.lock")" = host ]
-    ann 'rm ws/.git/packed-refs.lock && git -C ws branch --list packed | grep packed'
-}
-
-@test "many at once, and signals, do not disturb a linked worktree's git" {
-    with_linked ann
-    needs_listener ann
-    run linked ann sh -c 'for i in 1 2 3 4 5 6 7 8; do (for j in 1 2 3 4 5; do git branch b$i-$j && git branch -qD b$i-$j 2>/dev/null || echo FAILED; done) & done
-        python3 -c "
-import os, signal, threading
-signal.signal(signal.SIGALRM, lambda *a: None)
-signal.siginterrupt(signal.SIGALRM, False)
-signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-common = os.popen(\"git rev-parse --git-common-dir\").read().strip()
-for i in range(300):
-    os.close(os.open(common + \"/gc.pid.lock\", os.O_CREAT | os.O_EXCL | os.O_RDWR))
-    os.rename(common + \"/gc.pid.lock\", common + \"/gc.pid\")
-    os.unlink(common + \"/gc.pid\")
-signal.setitimer(signal.ITIMER_REAL, 0)" || echo FAILED
-        wait; git branch --list "b*"; ls $(git rev-parse --git-common-dir)'
-    echo "$output"
-    [ "$status" -eq 0 ]
-    [[ $output != *FAILED* && $output != *"b1-"* && $output != *Traceback* ]]
-    [[ $output != *gc.pid* && $output != *packed-refs.* ]]
-}
-
-# ---- the sweep ----
-
-@test "new repositories in the workspace are reported and stay" {
+@test "new repositories are laundered: their commits are there, their hooks and configuration are not" {
     for user in root ann; do
         git_init $user
-        run sandboxed $user --status-fd 3 -- sh -ec 'git init -q a/b/made; git clone -q . cloned; git worktree add -q tree; git clone -q --bare . bare
-            echo "#!/bin/sh" >cloned/.git/hooks/post-checkout; git -C cloned config core.fsmonitor evil; exit 7' 3>"$base/status"
-        echo "$output"
-        [ "$status" -eq 7 ]
-        for name in a/b/made/.git cloned/.git tree/.git bare; do
-            [[ $output == *"$(ws $user)/$name is a repository made during a run, left where it is"* ]]
-            [ -e "$(ws $user)/$name" ]
-        done
-        [[ $output == *"cloned/.git is a repository"*"; core.fsmonitor of it is run by git on the host"* ]]
-        jq -e '.violations == [] and (.notices | length == 4)' "$base/status"
-        # Known by now, and work in them is nothing new; what redirects them is.
-        sleep_past_tick
-        run sandboxed $user --status-fd 3 -- sh -ec 'cd cloned; git -c user.name=a -c user.email=a -c core.fsmonitor= commit -q --allow-empty -m x; git gc -q' 3>"$base/status"
-        jq -e '.violations == [] and .notices == []' "$base/status"
-        run sandboxed $user --status-fd 3 -- sh -ec 'echo x >bare/hooks/update; git -C a/b/made config core.worktree /etc' 3>"$base/status"
-        jq -e --arg bare "$(ws $user)/bare is a repository whose hooks changed during a run; the hook update of it" \
-            --arg made "$(ws $user)/a/b/made/.git is a repository whose config changed during a run; it leads out of the workspace: core.worktree to /etc" \
-            '.violations == [] and (.notices | length == 2) and any(.notices[]; startswith($bare)) and any(.notices[]; . == $made)' "$base/status"
+        run sandboxed $user -- sh -ec 'export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a
+            git init -q -b main sub; cd sub; echo x >x; git add x; git commit -qm x; git branch b; echo evil >.git/hooks/post-checkout
+            git config core.fsmonitor evil; git remote add origin https://example.org/x.git; git remote add evil "ext::sh -c evil"; cd ..
+            git clone -q --bare . bare.git; git clone -q . deep/clone'
+        [ "$status" -eq 0 ]
+        [[ $output == *"/sub/.git was made during a run: a fresh repository"* ]]
+        [ "$(as $user git -C "$(ws $user)/sub" for-each-ref --format='%(refname:short) %(subject)')" = $'b x\nmain x' ]
+        [ "$(as $user git -C "$(ws $user)/sub" status --porcelain)" = "" ]
+        [ "$(as $user git -C "$(ws $user)/sub" remote -v | head -1)" = $'origin\thttps://example.org/x.git (fetch)' ]
+        [ "$(as $user git -C "$(ws $user)/bare.git" log --format=%s main)" = one ]
+        [ "$(as $user git -C "$(ws $user)/deep/clone" log --format=%s main)" = one ]
+        refute grep -r evil "$(ws $user)"/sub/.git/config "$(ws $user)"/sub/.git/hooks
+        as $user git -C "$(ws $user)/sub" fsck
+        run sandboxed $user -- sh -c 'cd sub && git -c user.name=a -c user.email=a commit -q --allow-empty -m again'
+        [ "$(as $user git -C "$(ws $user)/sub" log -1 --format=%s)" = again ]
     done
 }
 
-@test "a workspace that becomes a repository is reported" {
-    run sandboxed ann -- git init -q .
-    [ "$status" -eq 0 ]
-    [[ $output == *"$(ws ann)/.git is a repository made during a run, left where it is"* ]]
-    [ -d "$(ws ann)/.git" ]
+@test "executor.git.newRepositories: quarantine moves them away, report leaves them" {
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"none","git":{"newRepositories":"quarantine"}}'
+    run sandboxed ann -- git init -q sub
+    [[ $output == *"/sub/.git was made during a run and moved"* ]]
+    [ ! -e "$(ws ann)/sub/.git" ]
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"none","git":{"newRepositories":"report"}}'
+    run sandboxed ann -- git init -q other
+    [[ $output == *"/other/.git was made during a run: its hooks"* ]]
+    [ -e "$(ws ann)/other/.git/HEAD" ]
 }
 
-@test "a new repository that leads out of the workspace is moved away" {
-    for user in root ann; do
-        git_init $user
-        as $user git init -q "$base/home/$user/outside"
-        mkdir "$(ws $user)/common" && chown $(stat -c %u "$(ws $user)") "$(ws $user)/common"
-        run sandboxed $user --status-fd 3 -- sh -ec 'out=$(cd ..; pwd)/outside
-            mkdir pointer link absent; echo "gitdir: $out/.git" >pointer/.git; ln -s ../../outside/.git link/.git; echo "gitdir: ../../nothing" >absent/.git
-            for name in tree hooks include inside config objects common-of; do git init -q $name; done
-            git -C tree config core.worktree /etc; git -C hooks config core.hooksPath ~/hooks; git -C include config include.path "~/evil"
-            git -C inside config core.hooksPath ../hooks; git -C inside config include.path ../../evil
-            rm -r objects/.git/objects; ln -s $out/.git/objects objects/.git/objects; mv config/.git/config kept; ln -s $out/.git/config config/.git/config
-            for name in broken bom; do git init -q $name; done
-            printf "[core\n" >>broken/.git/config; printf "\357\273\277[core]\n\tworktree = /e\\\ntc\n" >bom/.git/config
-            echo $out/.git >common-of/.git/commondir; exit 3' 3>"$base/status"
-        echo "$output"
-        [ "$status" -eq 3 ]
-        for name in pointer link absent tree hooks include config objects common-of broken bom; do
-            [[ $output == *"$(ws $user)/$name/.git was made during a run, leads out of the workspace ("*"), and was moved to "* ]]
-            [ ! -e "$(ws $user)/$name/.git" ]
-            [ ! -L "$(ws $user)/$name/.git" ]
-        done
-        [ -d "$(ws $user)/inside/.git" ]
-        [ -d "$base/home/$user/outside/.git/objects" ]
-        jq -e '(.violations | length == 11) and (.notices | length == 1)' "$base/status"
-        rm -rf "$base/root/sandbox/quarantine" "$base/home/ann/.local"
+@test "every shape that git takes for a repository is found" {
+    cat >"$base/shapes.sh" <<'END'
+fs='[core]
+    repositoryformatversion = 0
+    bare = false
+    worktree = .
+    fsmonitor = "touch PWNED; false"'
+least() { mkdir -p $1 && (cd $1 && mkdir objects refs && echo "ref: refs/heads/x" >HEAD && echo "$fs" >config); }
+least dir/.git; least bare; least real; mkdir leaf linked file
+(cd leaf; ln -s ../real/objects objects; ln -s ../real/refs refs; ln -s refs/heads/x HEAD; echo "$fs" >config)
+ln -s ../real linked/.git; echo "gitdir: ../real" >file/.git; mkdir common; (cd common; echo "ref: refs/heads/x" >HEAD; echo ../real >commondir; echo "$fs" >config)
+least .
+END
+    run sandboxed ann -- sh "$base/shapes.sh"
+    for dir in . dir bare real leaf linked file common; do
+        ann "cd ws/$dir && git status; git -c safe.bareRepository=all log" >/dev/null 2>&1 || true
     done
+    [ -z "$(find "$base/home/ann" -name PWNED)" ]
+    rm "$(ws ann)/config" # of a directory that is none any more
+    refute grep -r "PWNED" "$(ws ann)" --include=config
 }
 
 @test "a repository that a killed executor left is looked for by the next start" {
-    git_init ann
-    started ann -- sh -c 'git init -q left; mkdir out; echo "gitdir: /etc" >out/.git; touch started; sleep 1000'
-    eventually test -e "$(ws ann)/started"
-    kill -KILL "$executor"
-    wait "$job" || true
-    [ -e "$(ws ann)/out/.git" ]
-    run sandboxed ann --status-fd 3 -- sh -c 'exit 4' 3>"$base/status"
-    [ "$status" -eq 4 ]
-    [ ! -e "$(ws ann)/out/.git" ]
-    [ -d "$(ws ann)/left/.git" ]
-    jq -e '(.violations | length == 1) and (.notices | length == 1)' "$base/status"
-    [[ $output == *"left/.git is a repository made during a run, left where it is (by an earlier run that was killed)"* ]]
+    started ann -- sh -c 'git init -q r; git -C r config core.worktree /etc; touch made; sleep 60'
+    eventually test -e "$(ws ann)/made"
+    kill -KILL $executor
+    wait $job || true
+    eventually nothing_of_ann
+    run sandboxed ann -- true
+    [[ $output == *"an earlier run was killed"* && $output == *"/r/.git was made during a run"* ]]
+    refute grep -q /etc "$(ws ann)/r/.git/config"
+}
+
+@test "old worktrees keep their pointers: touched, rewritten, removed inside" {
+    ann 'git init -q -b main main && git -C main commit -q --allow-empty -m i && mkdir -p wts && git -C main worktree add -q ../wts/w1 && git -C main worktree add -q ../wts/w2'
+    run as ann sh -c 'cd "$0" && exec "$@"' "$base/home/ann/wts" "$qsandbox" --root "$base/root" run -- sh -ec 'chmod -R u+rwX .; cd w1; cp .git x; rm .git; mv x .git; cp -al .git ../copy
+        git -c user.name=a -c user.email=a commit -q --allow-empty -m inside; git worktree remove ../w2'
+    [ "$status" -eq 0 ]
+    [ "$(ann 'git -C wts/w1 log -1 --format=%s')" = inside ]
+    [[ $output == *"git worktree prune removes its entry"* ]]
 }
 
 @test "what was swept is copied to a quarantine on another file system" {
@@ -348,45 +363,11 @@ signal.setitimer(signal.ITIMER_REAL, 0)" || echo FAILED
     [ -z "$(find "$base" -path '*quarantine*' -name big)" ]
 }
 
-@test "the walk for new repositories is bounded, the shallow ones come first, and its end is reported" {
-    mount -t tmpfs -o mode=755,nr_inodes=0 none "$(ws ann)"
-    chown $UID_ANN "$(ws ann)"
-    run sandboxed ann --status-fd 3 -- sh -ec 'mkdir near; echo "gitdir: /etc" >near/.git; mkdir -p far/away/deep; echo "gitdir: /etc" >far/away/deep/.git
-        python3 -c "
-import os
-os.makedirs(\"many/directory\")
-open(\"many/0\", \"w\").close()
-for i in range(1, 200001): os.link(\"many/0\", \"many/%d\" % i)"' 3>"$base/status"
-    near=$(ls -A "$(ws ann)/near")
-    umount "$(ws ann)"
-    echo "$output"
-    [ "$status" -eq 0 ]
-    [ -z "$near" ]
-    [[ $output == *"has more than 200000 entries: new repositories were not looked for beyond them"* ]]
-    jq -e '(.violations | length == 1) and (.notices | length == 1)' "$base/status"
-}
-
-@test "the end of the walk in its last directory is reported, too" {
-    mount -t tmpfs -o mode=755,nr_inodes=0 none "$(ws ann)"
-    chown $UID_ANN "$(ws ann)"
-    # tmpfs lists the newest first.
-    run sandboxed ann -- python3 -c "
-import os
-os.makedirs('last')
-open('0', 'w').close()
-for i in range(1, 200001): os.link('0', str(i))"
-    umount "$(ws ann)"
-    [ "$status" -eq 0 ]
-    [[ $output == *"has more than 200000 entries: new repositories were not looked for beyond them"* ]]
-}
-
-@test "a program on the host that replaces the configuration during a run takes its protection away: this is reported" {
+@test "executor.git.mode read-only: git can be read, and nothing of it written" {
     git_init ann
-    started ann -- sh -c 'touch started; until [ -e go ]; do sleep 0.05; done'
-    eventually test -e "$(ws ann)/started"
-    ann 'cd ws && git config x.y z && touch go'
-    wait "$job"
-    grep -q "$(ws ann)/.git is a repository whose config changed during a run" "$base/log"
-    run sandboxed ann -- true
-    [ -z "$output" ]
+    policy '{"filesystem":"workspace-write","network":"closed"}' '{"audit":"off","caches":"none","git":{"mode":"read-only"}}'
+    run sandboxed ann -- sh -c 'git log --format=%s; git commit --allow-empty -m two || echo refused; echo x >new'
+    [[ ${lines[0]} == one && $output == *refused* ]]
+    [ -e "$(ws ann)/new" ]
+    ann 'git -C ws log --format=%s' | diff - <(echo one)
 }

@@ -27,7 +27,7 @@ receipt() { # as the plain user in her workspace
     jq -e --arg kernel "$(uname -r)" '.kernel == $kernel and .checkout == "normal" and .network == "closed"' <<<"$output"
     jq -e '.result == "promote" and .reasons == [] and .owner == "Ann" and .rollback == "apt install old" and
         .hostGroup == "ci" and .outsideWriteErrno == "EROFS" and .worktreeCanary == "pass"' <<<"$output"
-    jq -e '(.checks | length) == 30 and .checks."wall-limit".result == "not-applicable" and
+    jq -e '(.checks | length) == 35 and .checks."wall-limit".result == "not-applicable" and
         all(.checks | del(."wall-limit")[]; .result == "pass")' <<<"$output"
     jq -e --arg version "$(bwrap --version)" --arg agent "$base/bin/agent" '.bwrap.version == $version and
         .bwrap.path == "/usr/bin/bwrap" and .agent.version == "agent 1.2" and .agent.path == $agent' <<<"$output"

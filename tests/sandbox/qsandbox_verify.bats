@@ -26,12 +26,12 @@ verify() { # verify USER [OPTIONS]
     local before names
     policy '{"filesystem":"workspace-write","network":"closed"}' '{}'
     before=$(tree)
-    names='["workspace-write","outside-write-erofs","protected-hooks","protected-config","git-pinned",
+    names='["workspace-write","outside-write-erofs","protected-hooks","git-pinned",
         "hidden-unreadable","env-secret-absent","env-loader-absent","network-interfaces","network-connect","dns-closed",
         "unix-path-connect","unix-abstract-connect","unix-socketpair-works","pid-namespace","outside-signal",
         "group-signal","user-namespace-denied","mount-denied","fd-not-inherited","tiocsti-denied","io-uring-denied",
         "dev-minimal","store-not-visible","journal-not-writable","capabilities-none","no-new-privs","wall-limit",
-        "policy-not-visible","worktree-commit"]'
+        "policy-not-visible","worktree-commit","crossing-config","crossing-index","crossing-link","crossing-ref","crossing-hook","crossing-repository"]'
     for user in root ann; do
         run -0 --separate-stderr verify $user --json
         [ -z "$stderr" ]
@@ -45,9 +45,9 @@ verify() { # verify USER [OPTIONS]
 
 @test "the table has a line for each check and a last word" {
     run -0 verify ann --filesystem read-only
-    [ "${#lines[@]}" -eq 31 ]
+    [ "${#lines[@]}" -eq 36 ]
     [[ ${lines[0]} == "not-applicable  workspace-write  "* ]]
-    [[ ${lines[30]} == "pass: "* ]]
+    [[ ${lines[35]} == "pass: "* ]]
 }
 
 @test "a policy that lets secrets through fails, and the exit status says so" {
@@ -62,7 +62,8 @@ verify() { # verify USER [OPTIONS]
     policy '{"filesystem":"read-only","network":"open"}' '{"limits":{"wallSeconds":0},"audit":"off"}'
     run -0 --separate-stderr verify ann --json
     jq -e '[.checks[] | select(.result == "not-applicable") | .name] == ["workspace-write","network-interfaces",
-        "network-connect","dns-closed","journal-not-writable","wall-limit","worktree-commit"]' <<<"$output"
+        "network-connect","dns-closed","journal-not-writable","wall-limit","worktree-commit","crossing-config",
+        "crossing-index","crossing-link","crossing-ref","crossing-hook","crossing-repository"]' <<<"$output"
     # a flag narrows it
     run -0 --separate-stderr verify ann --json --network closed
     jq -e 'any(.checks[]; .name == "network-connect" and .result == "pass")' <<<"$output"
@@ -85,7 +86,7 @@ verify() { # verify USER [OPTIONS]
 @test "in a workspace without a checkout the checks of one are not applicable" {
     run -0 --separate-stderr verify ann --json --workspace "$base/home/ann/ws"
     jq -e '[.checks[] | select(.result == "not-applicable") | .name] ==
-        ["protected-hooks","protected-config","git-pinned","wall-limit"]' <<<"$output"
+        ["protected-hooks","git-pinned","wall-limit"]' <<<"$output"
 }
 
 @test "a program that cannot be seen inside sends a copy of itself" {

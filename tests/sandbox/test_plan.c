@@ -63,7 +63,7 @@ static void the_workspace_is_writable_and_its_hooks_are_not(void **state)
     assert_non_null(workspace);
     assert_int_equal(workspace->kind, MOUNT_WRITABLE);
     assert_false(workspace->inner);
-    assert_int_equal(git->kind, MOUNT_PIN);
+    assert_int_equal(git->kind, MOUNT_PRIVATE);
     assert_true(git->inner);
     assert_int_equal(hooks->kind, MOUNT_READ_ONLY);
     assert_true(hooks->inner);
@@ -118,34 +118,50 @@ static void a_directory_on_the_way_to_a_guard_is_pinned(void **state)
     struct scene *scene = *state;
     fixture_add(&scene->facts.roots[0].pinned, "/home/ann/work/conf", PATH_DIR);
     fixture_add(&scene->facts.roots[0].guarded, "/home/ann/work/conf/file", PATH_FILE);
-    fixture_add(&scene->facts.roots[0].git.pinned, "/home/ann/work/.git/modules", PATH_DIR);
-    fixture_add(&scene->facts.roots[0].git.copied, "/home/ann/work/.git/modules/config", PATH_FILE);
     assert_int_equal(make(scene), QS_OK);
     assert_int_equal(find(&scene->plan, "/home/ann/work/conf")->kind, MOUNT_PIN);
     assert_int_equal(find(&scene->plan, "/home/ann/work/conf/file")->kind, MOUNT_READ_ONLY);
-    assert_int_equal(find(&scene->plan, "/home/ann/work/.git/modules")->kind, MOUNT_PIN);
-    const struct plan_mount *copy = find(&scene->plan, "/home/ann/work/.git/modules/config");
-    assert_int_equal(copy->kind, MOUNT_COPY);
-    assert_true(copy->inner);
 }
 
-static void names_of_a_common_directory_are_granted_where_the_kernel_can_show_calls(void **state)
+static void a_private_git_directory_lies_over_the_hosts(void **state)
 {
     struct scene *scene = *state;
-    scene->facts.roots[0].git.common = fixture_fact("/home/ann/main/.git", PATH_DIR);
     assert_int_equal(make(scene), QS_OK);
-    assert_int_equal(scene->plan.ref_dir_count, 0);
-    plan_release(&scene->plan);
-    scene->facts.has_listener = true;
+    const struct plan_mount *private = find(&scene->plan, "/home/ann/work/.git");
+    assert_int_equal(private->kind, MOUNT_PRIVATE);
+    assert_true(private->inner);
+    assert_string_equal(private->from, "/tmp/.qsandbox-git/a");
+    assert_int_equal(private->ino, scene->facts.shown[0].over.ino);
+    const struct plan_mount *hooks = find(&scene->plan, "/home/ann/work/.git/hooks");
+    assert_int_equal(hooks->kind, MOUNT_READ_ONLY);
+    assert_string_equal(hooks->from, "/tmp/.qsandbox-git/a.hooks");
+    assert_null(find(&scene->plan, "/home/ann/work/.git/objects"));
+    assert_int_equal(scene->plan.shown_count, 3);
+}
+
+static void in_a_private_place_bubblewrap_makes_the_place_of_a_private_git_directory(void **state)
+{
+    struct scene *scene = *state;
+    fixture_shown(&scene->facts, "/home/ann/state/other", "/tmp/.qsandbox-git/b", true, "/tmp/main/.git");
+    fixture_shown(&scene->facts, "/tmp/main/.git/hooks", "/tmp/.qsandbox-git/b.hooks", false, "/tmp/main/.git/hooks");
     assert_int_equal(make(scene), QS_OK);
-    assert_int_equal(scene->plan.ref_dir_count, 1);
-    assert_string_equal(scene->plan.ref_dirs[0].path, "/home/ann/main/.git");
-    assert_int_equal(scene->plan.ref_dirs[0].ino, scene->facts.roots[0].git.common.ino);
-    assert_null(find(&scene->plan, "/home/ann/main/.git"));
-    plan_release(&scene->plan);
-    scene->policy.filesystem = QS_FS_READ_ONLY;
+    const struct plan_mount *private = find(&scene->plan, "/tmp/main/.git");
+    assert_false(private->inner);
+    assert_null(private->from);
+    assert_int_equal(private->ino, scene->facts.shown[3].source.ino);
+    assert_true(find(&scene->plan, "/tmp/main/.git/hooks")->inner);
+}
+
+static void a_git_directory_without_a_private_one_is_read_only(void **state)
+{
+    struct scene *scene = *state;
+    scene->facts.shown_count = 0;
+    fixture_add(&scene->facts.read_only, "/home/ann/work/.git", PATH_DIR);
+    fixture_add(&scene->facts.read_only, "/tmp/main/.git", PATH_DIR);
     assert_int_equal(make(scene), QS_OK);
-    assert_int_equal(scene->plan.ref_dir_count, 0);
+    assert_int_equal(find(&scene->plan, "/home/ann/work/.git")->kind, MOUNT_READ_ONLY);
+    assert_int_equal(find(&scene->plan, "/tmp/main/.git")->kind, MOUNT_BACK);
+    scene->facts.shown_count = 3;
 }
 
 static void a_guard_outside_every_root_is_dropped(void **state)
@@ -410,7 +426,9 @@ int main(void)
         TEST(a_root_inside_a_root_adds_nothing),
         TEST(a_root_inside_a_protected_path_wins_there),
         TEST(a_directory_on_the_way_to_a_guard_is_pinned),
-        TEST(names_of_a_common_directory_are_granted_where_the_kernel_can_show_calls),
+        TEST(a_private_git_directory_lies_over_the_hosts),
+        TEST(in_a_private_place_bubblewrap_makes_the_place_of_a_private_git_directory),
+        TEST(a_git_directory_without_a_private_one_is_read_only),
         TEST(a_guard_outside_every_root_is_dropped),
         TEST(a_hidden_file_in_the_workspace_stays_hidden),
         TEST(of_two_for_one_place_the_stronger_holds),

@@ -65,8 +65,20 @@ struct root_fact *fixture_root(struct host_facts *facts, const char *path)
     if (!facts->roots)
         abort();
     struct root_fact *root = &facts->roots[facts->root_count++];
-    *root = (struct root_fact){.dir = fixture_fact(path, PATH_DIR), .git = {.dot_git.fd = -1, .common.fd = -1}};
+    *root = (struct root_fact){.dir = fixture_fact(path, PATH_DIR), .git = {.dot_git.fd = -1}};
     return root;
+}
+
+void fixture_shown(struct host_facts *facts, const char *source, const char *shown, bool writable, const char *over)
+{
+    facts->shown = reallocarray(facts->shown, facts->shown_count + 1, sizeof *facts->shown);
+    if (!facts->shown)
+        abort();
+    facts->shown[facts->shown_count++] =
+        (struct shown_fact){.source = fixture_fact(source, PATH_DIR),
+                            .shown = strdup(shown),
+                            .writable = writable,
+                            .over = over ? fixture_fact(over, PATH_DIR) : (struct path_fact){.fd = -1}};
 }
 
 void fixture_facts(struct host_facts *facts)
@@ -91,8 +103,9 @@ void fixture_facts(struct host_facts *facts)
     struct root_fact *root = fixture_root(facts, "/home/ann/work");
     root->git.checkout = CHECKOUT_NORMAL;
     root->git.dot_git = fixture_fact("/home/ann/work/.git", PATH_DIR);
-    fixture_add(&root->git.guarded, "/home/ann/work/.git/hooks", PATH_DIR);
-    fixture_add(&root->git.guarded, "/home/ann/work/.git/config", PATH_FILE);
+    fixture_shown(facts, "/home/ann/state/private", "/tmp/.qsandbox-git/a", true, "/home/ann/work/.git");
+    fixture_shown(facts, "/home/ann/work/.git/objects", "/tmp/.qsandbox-git/a.0", false, NULL);
+    fixture_shown(facts, "/home/ann/work/.git/hooks", "/tmp/.qsandbox-git/a.hooks", false, "/home/ann/work/.git/hooks");
     fixture_add(&root->guarded, "/home/ann/work/.vscode", PATH_DIR);
     fixture_add(&facts->hidden, "/home/ann/.ssh", PATH_DIR);
     fixture_add(&facts->stores, "/etc/qsettings", PATH_DIR);
@@ -117,14 +130,16 @@ void fixture_facts_release(struct host_facts *facts)
     for (size_t i = 0; i < facts->root_count; i++) {
         forget(&facts->roots[i].dir);
         forget(&facts->roots[i].git.dot_git);
-        forget(&facts->roots[i].git.common);
         forget_all(&facts->roots[i].git.guarded);
-        forget_all(&facts->roots[i].git.copied);
         forget_all(&facts->roots[i].git.pinned);
-        forget_all(&facts->roots[i].git.writable);
         forget_all(&facts->roots[i].guarded);
         forget_all(&facts->roots[i].pinned);
     }
+    for (size_t i = 0; i < facts->shown_count; i++) {
+        forget(&facts->shown[i].source);
+        forget(&facts->shown[i].over);
+    }
+    forget_all(&facts->read_only);
     forget_all(&facts->hidden);
     forget_all(&facts->stores);
     forget_all(&facts->sockets);

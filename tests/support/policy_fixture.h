@@ -15,6 +15,8 @@ struct qs_policy fixture_policy(void);
  * User 1000 "ann", home /home/ann, workspace /home/ann/work with a normal checkout, Landlock ABI 6. Every fact owns its
  * memory; host_facts_release frees it. Inodes count from 100 up, descriptors from 40 up (and are none).
  */
+/* What git is shown, at `shown`; over: what it is put over, or NULL. */
+void fixture_shown(struct host_facts *facts, const char *source, const char *shown, bool writable, const char *over);
 void fixture_facts(struct host_facts *facts);
 void fixture_facts_release(struct host_facts *facts); /* forgets the descriptors first */
 
