@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "qsettings/history.h"
 #include "store/history_read.h"
 #include "text/key_path.h"
 
@@ -123,34 +122,31 @@ static enum qs_status explain_value(struct explaining *explaining, enum qs_layer
 }
 
 /* A change sets a key's value if it sets something at, below or above it. */
-static bool change_sets(const struct qs_change *change, const struct qs_key *key)
+static bool sets_key(const void *context, const struct change_head *head)
 {
-    bool related = key_covers(key->bytes, key->len, change->key.data, change->key.len) ||
-                   key_covers(change->key.data, change->key.len, key->bytes, key->len);
-    return change->area == QS_AREA_SETTINGS && related && (change->new_value.data || change->new_purged);
+    const struct qs_key *key = context;
+    bool related = key_covers(key->bytes, key->len, head->key.data, head->key.len) ||
+                   key_covers(head->key.data, head->key.len, key->bytes, key->len);
+    return head->area == QS_AREA_SETTINGS && related && head->new_there;
 }
 
 static enum qs_status find_setter(const struct explaining *explaining, struct qs_history *history, enum qs_layer layer,
                                   struct qs_error *err)
 {
     struct qs_explain_layer *into = &explaining->into->layers[layer];
-    for (size_t i = qs_history_count(history); i-- > 0;) {
-        const struct qs_record *record = NULL;
-        enum qs_status status = qs_history_record(history, i, &record, err);
-        if (status)
-            return status;
-        if (record->generation > into->generation)
-            continue; /* committed after the snapshot was taken */
-        for (size_t c = 0; c < record->change_count; c++) {
-            if (!change_sets(qs_history_change(history, c), &explaining->key))
-                continue;
-            into->user = strdup(record->user);
-            into->set_generation = record->generation;
-            into->set_time_s = record->time_s;
-            return into->user ? QS_OK : error_memory(err);
-        }
-    }
-    return QS_OK;
+    const struct qs_record *record = NULL;
+    uint64_t generation = 0;
+    /* from the snapshot's generation on: others may have been committed since */
+    enum qs_status status = history_search(history, into->generation, sets_key, &explaining->key, &generation, err);
+    if (status || !generation)
+        return status;
+    status = qs_history_find(history, generation, &record, err);
+    if (status)
+        return status;
+    into->user = strdup(record->user);
+    into->set_generation = record->generation;
+    into->set_time_s = record->time_s;
+    return into->user ? QS_OK : error_memory(err);
 }
 
 static enum qs_status explain_setter(const struct explaining *explaining, enum qs_layer layer, struct qs_error *err)

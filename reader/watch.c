@@ -23,7 +23,6 @@ struct qs_watch {
     uint64_t last;              /* the generation given last */
     struct qs_snapshot *seen;   /* as of the last look; NULL: absent, or never looked */
     struct qs_history *history; /* being reported; NULL: none */
-    size_t next;                /* index in history */
     bool replaced, rewound;     /* facts of the look, reported with its first event */
     bool policy_moved;          /* a fact of the look, reported with an event that explains it, or else with its last */
     bool reported;              /* an event was given */
@@ -194,7 +193,6 @@ static enum qs_status look(struct qs_watch *watch, struct qs_error *err)
         watch->last = now->record.generation - 1;
     qs_history_close(watch->history);
     watch->history = history;
-    watch->next = 0;
     qs_snapshot_unref(watch->seen);
     watch->seen = qs_snapshot_ref(now);
     return QS_OK;
@@ -203,16 +201,16 @@ static enum qs_status look(struct qs_watch *watch, struct qs_error *err)
 static enum qs_status give_next(struct qs_watch *watch, struct qs_watch_event *ret_event, struct qs_error *err)
 {
     const struct qs_record *record = NULL;
-    while (watch->history && watch->next < watch->history->pages.slot_count &&
-           watch->history->pages.slots[watch->next].generation <= watch->last)
-        watch->next++;
-    if (!watch->history || watch->next >= watch->history->pages.slot_count)
+    uint64_t newest = watch->history ? watch->history->snapshot->record.generation : 0, next = 0;
+    if (!watch->history || watch->last >= newest)
         return QS_NOT_FOUND;
-    enum qs_status status = qs_history_record(watch->history, watch->next, &record, err);
+    enum qs_status status = history_after(watch->history, watch->last, &next, err);
+    if (!status)
+        status = qs_history_find(watch->history, next, &record, err);
     if (status)
         return status;
     bool gap = watch->rewound || (watch->last != 0 && record->generation != watch->last + 1);
-    bool at_end = watch->next + 1 == watch->history->pages.slot_count;
+    bool at_end = record->generation == newest;
     bool touched = record_touches_policy(watch->history, record);
     /* restore and repair may go back to a policy that no record shows: then the contents do. */
     bool unexplained = (watch->policy_moved && (watch->replaced || gap || at_end)) || (watch->first_look && gap);
@@ -227,7 +225,6 @@ static enum qs_status give_next(struct qs_watch *watch, struct qs_watch_event *r
     watch->replaced = watch->rewound = false;
     watch->policy_moved = watch->policy_moved && !touched && !unexplained;
     watch->last = record->generation;
-    watch->next++;
     return QS_OK;
 }
 

@@ -23,6 +23,7 @@ size_t env_first_map_bytes;
 struct guard {
     jmp_buf jump;
     char text[200];
+    MDB_env *env; /* the one at work */
 };
 
 static void on_assert(MDB_env *env, const char *text)
@@ -170,20 +171,14 @@ static void cache_keep(struct env_cache *cache, MDB_env *env, int fd, uint64_t t
 
 /* ---- one transaction ---- */
 
-static int put_ops(MDB_txn *txn, const MDB_dbi dbis[DB_COUNT], const struct env_op *ops, size_t count, bool append)
+static int put_op(MDB_txn *txn, const MDB_dbi dbis[DB_COUNT], const struct env_op *op, bool append)
 {
-    int code = 0;
-    for (size_t i = 0; i < count && !code; i++) {
-        MDB_val key = {ops[i].key.len, (void *)ops[i].key.data};
-        MDB_val value = {ops[i].value.len, (void *)ops[i].value.data};
-        /* History grows at its end only: appending fills its pages, and touches none but the last. */
-        unsigned flags = append || ops[i].db == DB_HISTORY ? MDB_APPEND : 0;
-        if (ops[i].value.data)
-            code = mdb_put(txn, dbis[ops[i].db], &key, &value, flags);
-        else
-            code = mdb_del(txn, dbis[ops[i].db], &key, NULL);
-    }
-    return code;
+    MDB_val key = {op->key.len, (void *)op->key.data};
+    MDB_val value = {op->value.len, (void *)op->value.data};
+    /* History grows at its end only: appending fills its pages, and touches none but the last. */
+    if (op->value.data)
+        return mdb_put(txn, dbis[op->db], &key, &value, append || op->db == DB_HISTORY ? MDB_APPEND : 0);
+    return mdb_del(txn, dbis[op->db], &key, NULL);
 }
 
 static int open_dbs(MDB_txn *txn, unsigned flags, MDB_dbi dbis[DB_COUNT])
@@ -195,8 +190,7 @@ static int open_dbs(MDB_txn *txn, unsigned flags, MDB_dbi dbis[DB_COUNT])
 }
 
 /* One transaction in an open environment. *committing tells whether the metas may have been touched. */
-static int one_transaction(MDB_env *env, uint64_t expected_id, const struct env_op *ops, size_t count, bool create,
-                           bool *committing)
+static int one_transaction(MDB_env *env, uint64_t expected_id, const struct env_op *ops, size_t count, bool *committing)
 {
     MDB_txn *txn = NULL;
     MDB_dbi dbis[DB_COUNT];
@@ -206,9 +200,9 @@ static int one_transaction(MDB_env *env, uint64_t expected_id, const struct env_
     if (mdb_txn_id(txn) != expected_id)
         code = MDB_PANIC;
     if (!code)
-        code = open_dbs(txn, create ? MDB_CREATE : 0, dbis);
-    if (!code)
-        code = put_ops(txn, dbis, ops, count, create);
+        code = open_dbs(txn, 0, dbis);
+    for (size_t i = 0; i < count && !code; i++)
+        code = put_op(txn, dbis, &ops[i], false);
     if (code) {
         mdb_txn_abort(txn);
         return code;
@@ -263,53 +257,44 @@ static size_t first_map(int fd, const struct env_op *ops, size_t count)
     return round_up(bytes + MAP_STEP_BYTES);
 }
 
+/* setjmp lives in a function of its own, whose locals it cannot clobber. */
+static int guarded(struct guard *guard, int (*run)(struct guard *guard, void *context), void *context)
+{
+    guard->env = NULL;
+    if (setjmp(guard->jump) == 0)
+        return run(guard, context);
+    /* LMDB's own state is not to be trusted any more, not even for closing; only the descriptor is given back. */
+    int data_fd = -1;
+    if (guard->env && mdb_env_get_fd(guard->env, &data_fd) == 0)
+        (void)close(data_fd);
+    return MDB_CORRUPTED;
+}
+
 struct attempt {
     int fd;
     struct env_cache *cache; /* NULL: open and close */
     uint64_t txn_id;
     const struct env_op *ops;
     size_t count;
-    bool create;
-    const uint8_t *second_record; /* building: the record of the transaction after */
     size_t map_bytes;
     bool committing; /* out */
 };
 
-static int run_in_env(MDB_env *env, struct attempt *a)
+static int attempt_once(struct guard *guard, void *context)
 {
-    int code = one_transaction(env, a->txn_id, a->ops, a->count, a->create, &a->committing);
-    if (code || !a->second_record)
-        return code;
-    struct env_op again = {DB_META,
-                           {META_RECORD_KEY, sizeof META_RECORD_KEY - 1},
-                           {a->second_record, META_RECORD_BYTES}};
-    return one_transaction(env, a->txn_id + 1, &again, 1, false, &a->committing);
-}
-
-/* setjmp lives in a function of its own, whose locals it cannot clobber. */
-static int guarded(struct attempt *a, struct guard *guard)
-{
-    MDB_env *volatile env = NULL;
-    if (setjmp(guard->jump)) {
-        /* LMDB's own state is not to be trusted any more, not even for closing; only the descriptor is given back. */
-        int data_fd = -1;
-        if (env && mdb_env_get_fd((MDB_env *)env, &data_fd) == 0)
-            (void)close(data_fd);
-        return MDB_CORRUPTED;
-    }
-    MDB_env *opened = cache_take(a->cache, a->fd, a->txn_id - 1, a->map_bytes);
+    struct attempt *a = context;
     int code = 0;
-    if (opened)
-        code = mdb_env_set_userctx(opened, guard);
+    guard->env = cache_take(a->cache, a->fd, a->txn_id - 1, a->map_bytes);
+    if (guard->env)
+        code = mdb_env_set_userctx(guard->env, guard);
     else
-        code = open_env(a->fd, a->map_bytes, a->create ? MDB_NOSYNC : 0, guard, &opened);
-    env = opened;
+        code = open_env(a->fd, a->map_bytes, 0, guard, &guard->env);
     if (!code)
-        code = run_in_env(opened, a);
+        code = one_transaction(guard->env, a->txn_id, a->ops, a->count, &a->committing);
     if (!code)
-        cache_keep(a->cache, opened, a->fd, a->txn_id, a->map_bytes);
-    else if (opened)
-        mdb_env_close(opened);
+        cache_keep(a->cache, guard->env, a->fd, a->txn_id, a->map_bytes);
+    else if (guard->env)
+        mdb_env_close(guard->env);
     return code;
 }
 
@@ -324,11 +309,11 @@ static int full_disk_code(int fd, int code)
 
 static int attempt_growing(struct attempt *a, struct guard *guard)
 {
-    int code = guarded(a, guard);
-    while (code == MDB_MAP_FULL && a->map_bytes < MAP_MAX_BYTES && !(a->create && a->committing)) {
+    int code = guarded(guard, attempt_once, a);
+    while (code == MDB_MAP_FULL && a->map_bytes < MAP_MAX_BYTES) {
         a->committing = false;
         a->map_bytes = round_up(a->map_bytes * 2);
-        code = guarded(a, guard);
+        code = guarded(guard, attempt_once, a);
     }
     return code;
 }
@@ -361,28 +346,94 @@ enum qs_status env_commit(struct env_cache *cache, int fd, const struct meta *ba
     return status;
 }
 
-enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const uint8_t record1[META_RECORD_BYTES],
-                         const uint8_t record2[META_RECORD_BYTES], struct qs_error *err)
+/* ---- building a new file ---- */
+
+/* What one transaction takes in: bounds the memory that LMDB needs for its pages. */
+#define BATCH_BYTES ((size_t)16 << 20)
+
+struct building {
+    int fd;
+    const struct env_source *source;
+    size_t bytes; /* taken in by the transaction at hand */
+    bool ended;
+    enum qs_status status; /* of the source, if that is what failed */
+    struct qs_error *err;
+};
+
+static struct env_op record_op(const struct env_source *source, uint64_t txn_id, uint8_t bytes[META_RECORD_BYTES])
 {
-    AUTO_FREE struct env_op *all = malloc((count + 1) * sizeof *all);
-    if (!all)
-        return error_memory(err);
-    size_t used = 0;
-    bool placed = false;
-    for (size_t i = 0; i <= count; i++) { /* the record goes to its place in the order of databases */
-        if (!placed && (i == count || ops[i].db > DB_META)) {
-            all[used++] =
-                (struct env_op){DB_META, {META_RECORD_KEY, sizeof META_RECORD_KEY - 1}, {record1, META_RECORD_BYTES}};
-            placed = true;
-        }
-        if (i < count)
-            all[used++] = ops[i];
+    source->record->txn_id = txn_id;
+    meta_record_encode(source->record, bytes);
+    return (struct env_op){DB_META, {META_RECORD_KEY, sizeof META_RECORD_KEY - 1}, {bytes, META_RECORD_BYTES}};
+}
+
+/* Entries until there are none, or enough for one transaction; with the last one the record. */
+static int take_in(struct building *b, MDB_txn *txn)
+{
+    MDB_dbi dbis[DB_COUNT];
+    uint8_t bytes[META_RECORD_BYTES];
+    int code = open_dbs(txn, MDB_CREATE, dbis);
+    for (b->bytes = 0; !code && !b->ended && b->bytes < BATCH_BYTES;) {
+        struct env_op op = {0};
+        b->status = b->source->next(b->source->context, &op, b->err);
+        if (b->status)
+            return MDB_PANIC; /* not seen: the source's status is told */
+        b->ended = !op.key.data;
+        if (b->ended)
+            op = record_op(b->source, mdb_txn_id(txn), bytes);
+        code = put_op(txn, dbis, &op, true);
+        b->bytes += op.key.len + op.value.len;
     }
+    return code;
+}
+
+/* The map is made large enough for the next transaction before it begins, for it cannot be begun again. */
+static int make_map(MDB_env *env)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    int code = mdb_env_info(env, &info);
+    if (!code)
+        code = mdb_env_stat(env, &stat);
+    if (code)
+        return code;
+    size_t needed = (info.me_last_pgno + 1) * stat.ms_psize + 4 * BATCH_BYTES;
+    return needed <= info.me_mapsize ? 0 : mdb_env_set_mapsize(env, round_up(needed + needed / 4));
+}
+
+static int build_all(struct guard *guard, void *context)
+{
+    struct building *b = context;
+    uint8_t bytes[META_RECORD_BYTES];
+    bool committing = false;
+    int code = open_env(b->fd, 4 * BATCH_BYTES, MDB_NOSYNC, guard, &guard->env);
+    if (code)
+        return code;
+    while (!code && !b->ended) {
+        MDB_txn *txn = NULL;
+        code = make_map(guard->env);
+        if (!code)
+            code = mdb_txn_begin(guard->env, NULL, 0, &txn);
+        if (!code && (code = take_in(b, txn)))
+            mdb_txn_abort(txn);
+        else if (!code)
+            code = mdb_txn_commit(txn);
+    }
+    uint64_t next = b->source->record->txn_id + 1;
+    struct env_op again = record_op(b->source, next, bytes);
+    if (!code)
+        code = one_transaction(guard->env, next, &again, 1, &committing);
+    mdb_env_close(guard->env);
+    return code;
+}
+
+enum qs_status env_build(int fd, const struct env_source *source, struct qs_error *err)
+{
     struct guard guard = {.text = ""};
-    struct attempt attempt = {
-        .fd = fd, .txn_id = 1, .ops = all, .count = used, .create = true, .second_record = record2};
-    attempt.map_bytes = first_map(fd, all, used);
-    int code = attempt_growing(&attempt, &guard);
+    struct building building = {.fd = fd, .source = source, .err = err};
+    int code = guarded(&guard, build_all, &building);
+    if (building.status)
+        return building.status;
     if (code)
         return lmdb_failed(err, full_disk_code(fd, code), "building the store");
     if (os_fsync(fd))

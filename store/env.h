@@ -43,13 +43,20 @@ void env_cache_unref(struct env_cache *cache); /* NULL is fine; keeps errno */
 enum qs_status env_commit(struct env_cache *cache, int fd, const struct meta *base, const struct env_op *ops,
                           size_t count, enum env_outcome *ret_outcome, struct qs_error *err) QS_MUST_USE;
 
+/* The entries of a new store, each database's in ascending order of its keys, the history's before all others'. An
+ * entry is borrowed until the next one is asked for; one without a key is the end. record is looked at then. */
+struct env_source {
+    enum qs_status (*next)(void *context, struct env_op *ret_op, struct qs_error *err);
+    void *context;
+    struct meta_record *record; /* the meta record; its transaction id is set here */
+};
+
 /*
- * Builds a new store in the empty file open at fd: ops in ascending order of database and key, then one more
- * transaction that rewrites the meta record, so that the file is born with two metas that lead to records naming them.
- * record1 and record2 are the records of transactions 1 and 2. The file is flushed.
+ * Builds a new store in the empty file open at fd, and then one more transaction that rewrites the meta record, so that
+ * the file is born with two metas that lead to records naming them. The file is flushed. Errors: QS_IO, the source's.
+ * Cost: memory for some 16 MiB of entries, however many there are.
  */
-enum qs_status env_build(int fd, const struct env_op *ops, size_t count, const uint8_t record1[META_RECORD_BYTES],
-                         const uint8_t record2[META_RECORD_BYTES], struct qs_error *err) QS_MUST_USE;
+enum qs_status env_build(int fd, const struct env_source *source, struct qs_error *err) QS_MUST_USE;
 
 /* For tests: the map size to start with (0: by the file's size). Growing is what they look at. */
 extern size_t env_first_map_bytes;

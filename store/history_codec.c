@@ -9,10 +9,7 @@
 
 #include <string.h>
 
-#define HISTORY_VERSION      1u
 #define HISTORY_VERSION_MOST 255u /* of later ones: what is above is damage */
-
-enum change_bits { OLD_THERE = 1, NEW_THERE = 2, OLD_PURGED = 4, NEW_PURGED = 8 };
 
 const char *history_action_name(unsigned action)
 {
@@ -78,7 +75,7 @@ static enum qs_status salt_value(struct history_value *value, struct qs_error *e
 
 static unsigned there_bits(const struct history_change *change)
 {
-    return (change->old_value.there ? OLD_THERE : 0u) | (change->new_value.there ? NEW_THERE : 0u);
+    return (change->old_value.there ? CHANGE_OLD_THERE : 0u) | (change->new_value.there ? CHANGE_NEW_THERE : 0u);
 }
 
 static void digest_change(struct digest *digest, const struct history_change *change)
@@ -184,11 +181,12 @@ static bool take_change(struct cursor *c, struct history_change *change)
     size_t len = cursor_u16(c);
     change->key = (struct qs_bytes){cursor_bytes(c, len), len};
     if (c->failed || area < QS_AREA_SETTINGS || bits > 15 || (bits & 3) == 0 || len == 0 ||
-        (bits & OLD_PURGED && !(bits & OLD_THERE)) || (bits & NEW_PURGED && !(bits & NEW_THERE)))
+        (bits & CHANGE_OLD_PURGED && !(bits & CHANGE_OLD_THERE)) ||
+        (bits & CHANGE_NEW_PURGED && !(bits & CHANGE_NEW_THERE)))
         return false;
     change->area = (enum qs_area)area;
-    return take_value(c, bits & OLD_THERE, bits & OLD_PURGED, &change->old_value) &&
-           take_value(c, bits & NEW_THERE, bits & NEW_PURGED, &change->new_value);
+    return take_value(c, bits & CHANGE_OLD_THERE, bits & CHANGE_OLD_PURGED, &change->old_value) &&
+           take_value(c, bits & CHANGE_NEW_THERE, bits & CHANGE_NEW_PURGED, &change->new_value);
 }
 
 struct history_change history_record_change(const struct history_record *record, size_t index)
@@ -357,8 +355,8 @@ static void add_value(const struct history_value *value, struct buf *out)
 
 static void add_change(const struct history_change *change, struct buf *out)
 {
-    unsigned bits = there_bits(change) | (change->old_value.purged ? OLD_PURGED : 0u) |
-                    (change->new_value.purged ? NEW_PURGED : 0u);
+    unsigned bits = there_bits(change) | (change->old_value.purged ? CHANGE_OLD_PURGED : 0u) |
+                    (change->new_value.purged ? CHANGE_NEW_PURGED : 0u);
     buf_add_u8(out, (uint8_t)change->area);
     buf_add_u8(out, (uint8_t)bits);
     buf_add_u16(out, (uint16_t)change->key.len);

@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "qsettings/history.h"
 
+#define HISTORY_VERSION     1u
 #define HISTORY_CHUNK_BYTES 1900u
 #define HISTORY_KEY_BYTES   12u
 #define HISTORY_SALT_BYTES  16u
@@ -36,6 +37,8 @@ enum history_action {
 };
 #define HISTORY_AREA_LAST QS_AREA_HISTORY
 const char *history_action_name(unsigned action); /* NULL if unknown */
+
+enum change_bits { CHANGE_OLD_THERE = 1, CHANGE_NEW_THERE = 2, CHANGE_OLD_PURGED = 4, CHANGE_NEW_PURGED = 8 };
 
 /* A value as a record holds it. */
 struct history_value {

@@ -1,143 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading history: collecting chunks, decoding records, checking the chain. */
+/* Reading history: opening it, finding records, checking the chain. */
 #include "store/history_read.h"
 
 #include "base/cleanup.h"
-#include "base/digest.h"
 
-#include "store/overlay.h"
 #include <errno.h>
 #include <string.h>
 
-/* ---- collecting ---- */
-
-static bool grow(void **items, size_t *cap, size_t count, size_t size)
-{
-    if (count < *cap)
-        return true;
-    size_t more = *cap ? *cap * 2 : 64;
-    void *grown = realloc(*items, more * size);
-    if (!grown)
-        return false;
-    *items = grown;
-    *cap = more;
-    return true;
-}
-
-enum qs_status history_visit(void *context, const struct node *node, struct qs_error *err)
-{
-    struct history_pages *p = context;
-    uint64_t generation = 0;
-    uint32_t chunk = 0;
-    if (node->flags || !history_key_decode((struct qs_bytes){node->key, node->key_len}, &generation, &chunk))
-        return error_page(err, -1, "an entry of the history is not a chunk of a record");
-    struct history_slot *last = p->slot_count ? &p->slots[p->slot_count - 1] : NULL;
-    if (last && last->generation == generation) {
-        if (chunk != last->chunk_count)
-            return error_page(err, -1, "a chunk of the record of generation %llu is missing",
-                              (unsigned long long)generation);
-        last->chunk_count++;
-    } else {
-        if (chunk != 0 || (last && generation <= last->generation))
-            return error_page(err, -1, "the record of generation %llu does not begin where it should",
-                              (unsigned long long)generation);
-        if (!grow((void **)&p->slots, &p->slot_cap, p->slot_count, sizeof *p->slots))
-            return error_memory(err);
-        p->slots[p->slot_count++] = (struct history_slot){generation, p->chunk_count, 1};
-    }
-    if (!grow((void **)&p->chunks, &p->chunk_cap, p->chunk_count, sizeof *p->chunks))
-        return error_memory(err);
-    p->chunks[p->chunk_count++] = (struct qs_bytes){node->data, node->data_len};
-    return QS_OK;
-}
-
-void history_restart(void *context)
-{
-    struct history_pages *p = context;
-    p->chunk_count = 0;
-    p->slot_count = 0;
-}
-
-void history_pages_release(struct history_pages *pages)
-{
-    free(pages->chunks);
-    free(pages->slots);
-    *pages = (struct history_pages){0};
-}
-
-/* ---- records ---- */
-
-enum qs_status history_load(struct qs_history *history, size_t index, struct qs_error *err)
-{
-    if (index >= history->pages.slot_count)
-        return error_set(err, QS_NOT_FOUND, "the history has %zu records", history->pages.slot_count);
-    const struct history_slot *slot = &history->pages.slots[index];
-    history->given = false;
-    buf_clear(&history->bytes);
-    for (size_t i = 0; i < slot->chunk_count; i++) {
-        struct qs_bytes chunk = history->pages.chunks[slot->first_chunk + i];
-        buf_add(&history->bytes, chunk.data, chunk.len);
-    }
-    if (history->bytes.failed)
-        return error_memory(err);
-    history_record_release(&history->current);
-    enum qs_status status = history_record_decode(history->bytes.data, history->bytes.len, &history->current, err);
-    if (!status && history->current.facts.generation != slot->generation)
-        status = error_page(err, -1, "a record names generation %llu",
-                            (unsigned long long)history->current.facts.generation);
-    if (status == QS_DAMAGED && err) {
-        char what[QS_ERROR_TEXT_BYTES];
-        memcpy(what, err->message, sizeof what);
-        return error_page(err, -1, "the record of generation %llu: %.600s", (unsigned long long)slot->generation, what);
-    }
-    return status;
-}
+/* ---- opening ---- */
 
 static enum qs_status check_newest(struct qs_history *history, struct qs_error *err)
 {
     const struct meta_record *record = &history->snapshot->record;
-    if (history->pages.slot_count != record->history_count || history->pages.slot_count == 0)
-        return error_page(err, -1, "the history has %zu records, but the meta record says %llu",
-                          history->pages.slot_count, (unsigned long long)record->history_count);
-    enum qs_status status = history_load(history, history->pages.slot_count - 1, err);
-    if (status)
-        return status;
     const struct qs_record *newest = &history->current.facts;
-    if (newest->generation != record->generation ||
-        memcmp(newest->digest, record->newest_history, QS_DIGEST_BYTES) != 0 ||
-        memcmp(newest->content, record->content, QS_DIGEST_BYTES) != 0)
+    enum qs_status status = history_load(history, record->generation, err);
+    if (status == QS_NOT_FOUND || (!status && (memcmp(newest->digest, record->newest_history, QS_DIGEST_BYTES) != 0 ||
+                                               memcmp(newest->content, record->content, QS_DIGEST_BYTES) != 0)))
         return error_page(err, -1, "the newest history record is not that of generation %llu",
                           (unsigned long long)record->generation);
-    return QS_OK;
+    if (!status)
+        history->index = qs_history_count(history) - 1;
+    return status;
 }
 
-enum qs_status history_make(struct qs_snapshot **snapshot, struct history_pages *pages, struct qs_history **ret_history,
-                            struct qs_error *err)
+enum qs_status history_make_unchecked(int *fd, struct qs_snapshot **snapshot, struct qs_history **ret_history,
+                                      struct qs_error *err)
 {
-    struct qs_history *history = calloc(1, sizeof *history);
+    AUTO(history_release) struct qs_history *history = calloc(1, sizeof *history);
     if (!history)
         return error_memory(err);
+    history->fd = steal_fd(fd);
+    history->index = SIZE_MAX;
     history->snapshot = STEAL(*snapshot);
-    history->pages = *pages;
-    *pages = (struct history_pages){0};
-    enum qs_status status = check_newest(history, err);
-    if (status)
-        qs_history_close(history);
-    else
-        *ret_history = history;
+    enum qs_status status = history_tree_init(&history->tree, history->fd, history->snapshot, err);
+    if (!status)
+        *ret_history = STEAL(history);
+    return status;
+}
+
+enum qs_status history_make(int *fd, struct qs_snapshot **snapshot, struct qs_history **ret_history,
+                            struct qs_error *err)
+{
+    AUTO(history_release) struct qs_history *history = NULL;
+    enum qs_status status = history_make_unchecked(fd, snapshot, &history, err);
+    if (!status && history->snapshot->record.history_count == 0)
+        status = error_page(err, -1, "the meta record says that there is no history");
+    if (!status)
+        status = check_newest(history, err);
+    if (!status)
+        *ret_history = STEAL(history);
     return status;
 }
 
 enum qs_status qs_history_open(struct qs_store *store, struct qs_history **ret_history, struct qs_error *err)
 {
-    AUTO(history_pages_release) struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
+    AUTO_FD int fd = -1;
     if (!store || !ret_history)
         return error_misuse(err, __func__);
-    enum qs_status status = snapshot_read(&store->dir, store->wait_ms, SNAPSHOT_HISTORY, history_visit, history_restart,
-                                          &pages, &snapshot, err);
+    enum qs_status status = snapshot_read(&store->dir, store->wait_ms, SNAPSHOT_HISTORY, &fd, &snapshot, err);
     if (!status)
-        status = history_make(&snapshot, &pages, ret_history, err);
+        status = history_make(&fd, &snapshot, ret_history, err);
     if (status)
         error_add_file(err, store->dir.path);
     return status;
@@ -145,11 +68,11 @@ enum qs_status qs_history_open(struct qs_store *store, struct qs_history **ret_h
 
 enum qs_status history_open_file(int fd, const char *name, struct qs_history **ret_history, struct qs_error *err)
 {
-    AUTO(history_pages_release) struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
-    enum qs_status status = snapshot_read_file(fd, name, history_visit, history_restart, &pages, &snapshot, err);
+    AUTO_FD int own = -1;
+    enum qs_status status = snapshot_read_file(fd, name, SNAPSHOT_HISTORY, &own, &snapshot, err);
     if (!status)
-        status = history_make(&snapshot, &pages, ret_history, err);
+        status = history_make(&own, &snapshot, ret_history, err);
     if (status)
         error_add_file(err, name);
     return status;
@@ -162,8 +85,11 @@ void qs_history_close(struct qs_history *history)
     int saved = errno;
     history_record_release(&history->current);
     buf_release(&history->bytes);
-    history_pages_release(&history->pages);
+    history_tree_release(&history->tree);
+    qs_snapshot_unref(history->later);
     qs_snapshot_unref(history->snapshot);
+    if (history->fd >= 0)
+        (void)close(history->fd);
     free(history);
     errno = saved;
 }
@@ -173,9 +99,159 @@ void history_release(struct qs_history **history)
     qs_history_close(*history);
 }
 
+/* ---- one record ---- */
+
+/* The chunks of a record, one behind the other, into history->bytes; the cursor stands behind them then. */
+static enum qs_status gather(struct qs_history *history, uint64_t generation, struct history_cursor *cursor,
+                             struct qs_error *err)
+{
+    buf_clear(&history->bytes);
+    for (uint32_t chunk = 0;; chunk++) {
+        history->chunks = chunk;
+        struct history_place place = {0};
+        struct qs_bytes bytes;
+        enum qs_status status = cursor->beyond ? QS_OK : history_chunk(&history->tree, cursor, &place, &bytes, err);
+        if (status)
+            return status;
+        bool there = !cursor->beyond && place.generation == generation;
+        if (!there && chunk == 0)
+            return error_set(err, QS_NOT_FOUND, "there is no generation %llu", (unsigned long long)generation);
+        if (!there)
+            return history->bytes.failed ? error_memory(err) : QS_OK;
+        if (place.chunk != chunk)
+            return error_page(err, -1, "a chunk of the record of generation %llu is missing",
+                              (unsigned long long)generation);
+        buf_add(&history->bytes, bytes.data, bytes.len);
+        status = history_next(&history->tree, cursor, err);
+        if (status)
+            return status;
+    }
+}
+
+/* Decodes what stands at the cursor, which stands behind the record then. */
+static enum qs_status load_here(struct qs_history *history, uint64_t generation, struct history_cursor *cursor,
+                                struct qs_error *err)
+{
+    history->given = false;
+    history->index = SIZE_MAX;
+    enum qs_status status = gather(history, generation, cursor, err);
+    if (status)
+        return status;
+    history_record_release(&history->current);
+    status = history_record_decode(history->bytes.data, history->bytes.len, &history->current, err);
+    if (!status && history->current.facts.generation != generation)
+        status = error_page(err, -1, "a record names generation %llu",
+                            (unsigned long long)history->current.facts.generation);
+    if (status == QS_DAMAGED && err) {
+        char what[QS_ERROR_TEXT_BYTES];
+        memcpy(what, err->message, sizeof what);
+        return error_page(err, -1, "the record of generation %llu: %.600s", (unsigned long long)generation, what);
+    }
+    return status;
+}
+
+static enum qs_status load_once(struct qs_history *history, uint64_t generation, struct qs_error *err)
+{
+    struct history_cursor cursor;
+    enum qs_status status = history_seek(&history->tree, (struct history_place){generation, 0}, &cursor, err);
+    return status ? status : load_here(history, generation, &cursor, err);
+}
+
+/* ---- a fault: damage, or a file that moved on ---- */
+
+/* After this the tree is that of the file's newest generation, in which older records are the same. */
+static enum qs_status follow(struct qs_history *history, struct qs_error *err)
+{
+    struct qs_snapshot *now = NULL;
+    const struct verified_read how = {SLOT_NEWER, SNAPSHOT_HISTORY, 0};
+    enum qs_status status = verified_read(history->fd, &how, &now, err);
+    if (status)
+        return status;
+    history_tree_release(&history->tree);
+    qs_snapshot_unref(history->later);
+    history->later = now;
+    return history_tree_init(&history->tree, history->fd, now, err);
+}
+
+/* After a fault: is it to be looked up again, in what the file holds now? Only a cut in place gives pages of the
+ * history other use (writer/cut.c). Else *status is what the fault is. */
+bool history_look_again(struct qs_history *history, enum qs_status *status, struct qs_error *err)
+{
+    enum snapshot_moves moves = SNAPSHOT_STILL;
+    struct qs_error own = {0};
+    if (*status != QS_DAMAGED)
+        return false;
+    enum qs_status looked =
+        snapshot_moved(history->fd, history->later ? history->later : history->snapshot, &moves, &own);
+    if (!looked && moves == SNAPSHOT_UNDONE)
+        looked = error_set(&own, QS_BUSY, "the generation that was read was taken back by a commit that failed");
+    if (!looked && moves == SNAPSHOT_OLDER)
+        looked = follow(history, &own);
+    if (looked && looked != QS_DAMAGED) {
+        *status = looked;
+        if (err)
+            *err = own;
+    }
+    return !looked && moves == SNAPSHOT_OLDER;
+}
+
+enum qs_status history_load(struct qs_history *history, uint64_t generation, struct qs_error *err)
+{
+    enum qs_status status = load_once(history, generation, err);
+    if (!history_look_again(history, &status, err))
+        return status;
+    status = load_once(history, generation, err);
+    if (status == QS_NOT_FOUND)
+        return error_set(err, QS_BUSY, "generation %llu was cut from the history meanwhile",
+                         (unsigned long long)generation);
+    return status;
+}
+
+/* ---- finding records ---- */
+
+/* by: 1: the first record behind generation; -1: the last one before it. */
+static enum qs_status near_once(struct qs_history *history, uint64_t generation, int by, uint64_t *ret_generation,
+                                struct qs_error *err)
+{
+    struct history_cursor cursor;
+    struct history_place place = {generation, by > 0 ? UINT32_MAX : 0};
+    struct qs_bytes bytes;
+    enum qs_status status = history_seek(&history->tree, place, &cursor, err);
+    if (!status && by < 0)
+        status = history_previous(&history->tree, &cursor, err);
+    place = (struct history_place){0};
+    if (!status && !cursor.beyond)
+        status = history_chunk(&history->tree, &cursor, &place, &bytes, err);
+    if (!status && by > 0 && place.chunk != 0)
+        status = error_page(err, -1, "the record of generation %llu does not begin where it should",
+                            (unsigned long long)place.generation);
+    if (!status)
+        *ret_generation = place.generation;
+    return status;
+}
+
+static enum qs_status near(struct qs_history *history, uint64_t generation, int by, uint64_t *ret_generation,
+                           struct qs_error *err)
+{
+    enum qs_status status = near_once(history, generation, by, ret_generation, err);
+    return history_look_again(history, &status, err) ? near_once(history, generation, by, ret_generation, err) : status;
+}
+
+enum qs_status history_after(struct qs_history *history, uint64_t generation, uint64_t *ret_generation,
+                             struct qs_error *err)
+{
+    return near(history, generation, 1, ret_generation, err);
+}
+
+enum qs_status history_before(struct qs_history *history, uint64_t generation, uint64_t *ret_generation,
+                              struct qs_error *err)
+{
+    return near(history, generation, -1, ret_generation, err);
+}
+
 size_t qs_history_count(const struct qs_history *history)
 {
-    return history ? history->pages.slot_count : 0;
+    return history ? (size_t)history->snapshot->record.history_count : 0;
 }
 
 const struct qs_snapshot *qs_history_snapshot(const struct qs_history *history)
@@ -183,53 +259,107 @@ const struct qs_snapshot *qs_history_snapshot(const struct qs_history *history)
     return history ? history->snapshot : NULL;
 }
 
+/* A record whose place among all is known. */
+struct known {
+    size_t index;
+    uint64_t generation;
+};
+
+static enum qs_status fewer(const struct qs_history *history, struct qs_error *err)
+{
+    return error_page(err, -1, "the history has fewer records than the %llu of the meta record",
+                      (unsigned long long)history->snapshot->record.history_count);
+}
+
+/* From one known record to another, step by step: there are gaps between them. */
+static enum qs_status step_to(struct qs_history *history, struct known from, size_t index, uint64_t *ret_generation,
+                              struct qs_error *err)
+{
+    uint64_t generation = from.generation;
+    while (from.index != index) {
+        bool on = from.index < index;
+        enum qs_status status = on ? history_after(history, generation, &generation, err)
+                                   : history_before(history, generation, &generation, err);
+        if (status)
+            return status;
+        if (!generation)
+            return fewer(history, err);
+        from.index = on ? from.index + 1 : from.index - 1;
+    }
+    *ret_generation = generation;
+    return QS_OK;
+}
+
+/* The generation of a record by its index. Generations without a record in between are rare (repair, restore): from the
+ * nearest records that are known it is mostly a difference. */
+static enum qs_status generation_of(struct qs_history *history, size_t index, uint64_t *ret_generation,
+                                    struct qs_error *err)
+{
+    struct known low = {0}, high = {qs_history_count(history) - 1, history->snapshot->record.generation};
+    struct known current = {history->index, history->current.facts.generation};
+    enum qs_status status = QS_OK;
+    if (current.index != SIZE_MAX && current.index >= index)
+        high = current;
+    if (current.index != SIZE_MAX && current.index <= index)
+        low = current;
+    else
+        status = history_after(history, 0, &low.generation, err);
+    if (!status && !low.generation)
+        status = fewer(history, err);
+    if (status)
+        return status;
+    if (high.generation - low.generation == high.index - low.index) {
+        *ret_generation = low.generation + (index - low.index);
+        return QS_OK;
+    }
+    return step_to(history, high.index - index < index - low.index ? high : low, index, ret_generation, err);
+}
+
 enum qs_status qs_history_record(struct qs_history *history, size_t index, const struct qs_record **ret_record,
                                  struct qs_error *err)
 {
+    uint64_t generation = 0;
     if (!history || !ret_record)
         return error_misuse(err, __func__);
-    enum qs_status status = history_load(history, index, err);
+    if (index >= qs_history_count(history))
+        return error_set(err, QS_NOT_FOUND, "the history has %zu records", qs_history_count(history));
+    enum qs_status status = generation_of(history, index, &generation, err);
+    if (!status)
+        status = history_load(history, generation, err);
     if (status)
-        return status;
+        return status == QS_NOT_FOUND ? fewer(history, err) : status;
+    history->index = index;
     history->given = true;
     *ret_record = &history->current.facts;
     return QS_OK;
 }
 
-static size_t index_of(const struct qs_history *history, uint64_t generation)
-{
-    size_t low = 0;
-    size_t end = history->pages.slot_count;
-    while (low < end) {
-        size_t middle = low + (end - low) / 2;
-        if (history->pages.slots[middle].generation < generation)
-            low = middle + 1;
-        else
-            end = middle;
-    }
-    bool found = low < history->pages.slot_count && history->pages.slots[low].generation == generation;
-    return found ? low : SIZE_MAX;
-}
-
 enum qs_status qs_history_find(struct qs_history *history, uint64_t generation, const struct qs_record **ret_record,
                                struct qs_error *err)
 {
+    uint64_t first = 0;
     if (!history || !ret_record)
         return error_misuse(err, __func__);
-    size_t index = index_of(history, generation);
-    if (index == SIZE_MAX)
-        return error_set(err, QS_NOT_FOUND, "there is no generation %llu; the history goes from %llu to %llu",
-                         (unsigned long long)generation, (unsigned long long)history->pages.slots[0].generation,
-                         (unsigned long long)history->pages.slots[history->pages.slot_count - 1].generation);
-    return qs_history_record(history, index, ret_record, err);
+    uint64_t last = history->snapshot->record.generation;
+    enum qs_status status = generation <= last ? history_load(history, generation, err) : QS_NOT_FOUND;
+    if (!status) {
+        history->given = true;
+        *ret_record = &history->current.facts;
+    }
+    if (status != QS_NOT_FOUND)
+        return status;
+    status = history_after(history, 0, &first, err);
+    return status ? status
+                  : error_set(err, QS_NOT_FOUND, "there is no generation %llu; the history goes from %llu to %llu",
+                              (unsigned long long)generation, (unsigned long long)first, (unsigned long long)last);
 }
 
 const struct qs_change *qs_history_change(const struct qs_history *history, size_t index)
 {
     if (!history || !history->given || index >= history->current.facts.change_count)
         return NULL;
+    struct qs_change *shown = (struct qs_change *)&history->shown; /* which is no part of what is read */
     struct history_change change = history_record_change(&history->current, index);
-    struct qs_change *shown = &((struct qs_history *)history)->shown; /* no part of what the history contains */
     *shown = (struct qs_change){
         .area = change.area,
         .key = change.key,
@@ -241,146 +371,70 @@ const struct qs_change *qs_history_change(const struct qs_history *history, size
     return shown;
 }
 
-enum qs_status qs_history_check(struct qs_history *history, struct qs_error *err)
-{
-    uint8_t previous[QS_DIGEST_BYTES] = {0};
-    if (!history)
-        return error_misuse(err, __func__);
-    for (size_t i = 0; i < history->pages.slot_count; i++) {
-        enum qs_status status = history_load(history, i, err);
-        if (status)
-            return status;
-        const struct qs_record *record = &history->current.facts;
-        /* Repair and restore may begin with an older stretch cut off: the first record stands by itself. */
-        if (i > 0 && memcmp(record->previous, previous, sizeof previous) != 0)
-            return error_page(err, -1, "the chain breaks at the record of generation %llu",
-                              (unsigned long long)record->generation);
-        memcpy(previous, record->digest, sizeof previous);
-    }
-    return check_newest(history, err);
-}
+/* ---- all records ---- */
 
-/* ---- the content of an older generation ---- */
-
-struct undo {
-    struct overlay areas[AREA_COUNT];
-    uint32_t flags;
+struct chain {
+    uint8_t previous[QS_DIGEST_BYTES];
+    uint64_t generation; /* of the record before */
+    uint64_t records, chunks;
 };
 
-static void undo_release(struct undo *undo)
+static enum qs_status check_link(struct qs_history *history, struct chain *chain, struct qs_error *err)
 {
-    for (int i = 0; i < AREA_COUNT; i++)
-        overlay_release(&undo->areas[i]);
-}
-
-/* Stands for a value that was purged: not known, until an older record says what was there before. No leaf's text is
- * a zero byte. */
-static const struct qs_bytes unknown = {"", 1};
-
-/* A generation that held a purged value cannot be rebuilt; those before and after it can. */
-static enum qs_status refuse_unknown(const struct overlay *overlay, uint64_t generation, struct qs_error *err)
-{
-    char text[QS_KEY_TEXT_BYTES];
-    for (size_t i = 0; i < overlay->count; i++) {
-        const struct leaf *item = &overlay->items[i];
-        if (item->value.len != unknown.len || memcmp(item->value.data, unknown.data, unknown.len) != 0)
-            continue;
-        error_set(err, QS_INVALID, "generation %llu held a value that was purged since, so it cannot be rebuilt",
-                  (unsigned long long)generation);
-        error_add_path(err, qs_key_format(item->key.data, item->key.len, text, sizeof text));
-        return QS_INVALID;
-    }
+    const struct qs_record *record = &history->current.facts;
+    /* Repair and restore may begin with an older stretch cut off: the first record stands by itself. */
+    if (chain->records++ > 0 && memcmp(record->previous, chain->previous, QS_DIGEST_BYTES) != 0)
+        return error_page(err, -1, "the chain breaks at the record of generation %llu",
+                          (unsigned long long)record->generation);
+    memcpy(chain->previous, record->digest, QS_DIGEST_BYTES);
+    chain->generation = record->generation;
+    chain->chunks += history->chunks;
     return QS_OK;
 }
 
-static enum qs_status undo_change(const struct history_change *change, struct undo *undo, struct qs_error *err)
+/* From the record behind chain->generation on, page after page. */
+static enum qs_status check_from(struct qs_history *history, struct chain *chain, struct qs_error *err)
 {
-    if (change->area == QS_AREA_FLAGS) {
-        bool required = change->old_value.there && change->old_value.bytes.len == 4;
-        undo->flags = required ? undo->flags | META_RECORD_REQUIRE_POLICY : undo->flags & ~META_RECORD_REQUIRE_POLICY;
-        return QS_OK;
+    struct history_cursor cursor;
+    struct history_place place = {chain->generation, UINT32_MAX};
+    struct qs_bytes bytes;
+    enum qs_status status = history_seek(&history->tree, place, &cursor, err);
+    while (!status && !cursor.beyond && chain->generation < history->snapshot->record.generation) {
+        status = history_chunk(&history->tree, &cursor, &place, &bytes, err);
+        if (!status)
+            status = load_here(history, place.generation, &cursor, err);
+        if (!status)
+            status = check_link(history, chain, err);
     }
-    int area = (int)change->area - QS_AREA_SETTINGS;
-    struct qs_bytes before = change->old_value.purged ? unknown : change->old_value.bytes;
-    return overlay_put(&undo->areas[area], change->key, before, err);
+    return status;
 }
 
-static enum qs_status undo_current(const struct qs_history *history, struct undo *undo, struct qs_error *err)
+/* Every page of the tree was gone over once, then, and held what the tree says. */
+static enum qs_status check_counts(const struct qs_history *history, const struct chain *chain, struct qs_error *err)
 {
-    for (size_t i = 0; i < history->current.facts.change_count; i++) {
-        struct history_change change = history_record_change(&history->current, i);
-        enum qs_status status = undo_change(&change, undo, err);
-        if (status)
-            return status;
-    }
+    const struct db *db = &history->snapshot->dbs[DB_HISTORY];
+    if (history->later)
+        return QS_OK; /* the file moved on: what was read is no longer one tree */
+    if (chain->records != history->snapshot->record.history_count)
+        return error_page(err, -1, "the history has %llu records, but the meta record says %llu",
+                          (unsigned long long)chain->records,
+                          (unsigned long long)history->snapshot->record.history_count);
+    if (chain->chunks != db->entries || history->tree.leaves != db->leaf_pages)
+        return error_page(err, (int64_t)db->root, "the counts of the tree at page %llu differ from those recorded",
+                          (unsigned long long)db->root);
     return QS_OK;
 }
 
-static enum qs_status undo_area(const struct qs_history *history, const struct overlay *undone, int area,
-                                uint64_t generation, struct leaves *ret_leaves, struct qs_error *err)
+enum qs_status qs_history_check(struct qs_history *history, struct qs_error *err)
 {
-    AUTO(entry_list_release) struct entry_list merged = {0};
-    enum qs_status status = refuse_unknown(undone, generation, err);
-    if (status)
-        return status;
-    status = overlay_merge(undone, &history->snapshot->areas[area], &merged, err);
-    if (status)
-        return status;
-    return overlay_copy_list(&merged, ret_leaves, err);
-}
-
-static enum qs_status build(struct qs_history *history, const struct undo *undo, const struct qs_record *target,
-                            struct qs_snapshot **ret_snapshot, struct qs_error *err)
-{
-    struct leaves areas[AREA_COUNT] = {0};
-    AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
-    struct meta_record record = history->snapshot->record;
-    record.generation = target->generation;
-    record.time_s = target->time_s;
-    record.time_ns = target->time_ns;
-    record.flags = undo->flags;
-    enum qs_status status = QS_OK;
-    for (int i = 0; i < AREA_COUNT && !status; i++)
-        status = undo_area(history, &undo->areas[i], i, target->generation, &areas[i], err);
-    if (!status)
-        status = snapshot_make(&record, areas, &snapshot, err);
-    for (int i = 0; i < AREA_COUNT; i++)
-        leaves_release(&areas[i]);
-    if (status)
-        return status;
-    if (memcmp(snapshot->record.content, target->content, QS_DIGEST_BYTES) != 0)
-        return error_page(err, -1, "undoing the history does not lead to the digest of generation %llu",
-                          (unsigned long long)target->generation);
-    *ret_snapshot = STEAL(snapshot);
-    return QS_OK;
-}
-
-/* Undoes record after record, the newest first, until generation is the newest. */
-static enum qs_status undo_until(struct qs_history *history, uint64_t generation, struct undo *undo,
-                                 struct qs_error *err)
-{
-    for (size_t i = qs_history_count(history); i > 0; i--) {
-        enum qs_status status = history_load(history, i - 1, err);
-        if (status || history->current.facts.generation <= generation)
-            return status;
-        status = undo_current(history, undo, err);
-        if (status)
-            return status;
-    }
-    return QS_OK;
-}
-
-enum qs_status qs_history_at(struct qs_history *history, uint64_t generation, struct qs_snapshot **ret_snapshot,
-                             struct qs_error *err)
-{
-    const struct qs_record *record = NULL;
-    if (!history || !ret_snapshot)
+    struct chain chain = {0};
+    if (!history)
         return error_misuse(err, __func__);
-    enum qs_status status = qs_history_find(history, generation, &record, err);
-    if (status)
-        return status;
-    struct qs_record target = *record; /* without its texts, which go when the next one is loaded */
-    AUTO(undo_release) struct undo undo = {.flags = history->snapshot->record.flags};
-    status = undo_until(history, generation, &undo, err);
-    return status ? status : build(history, &undo, &target, ret_snapshot, err);
+    history->tree.leaves = 0;
+    enum qs_status status = check_from(history, &chain, err);
+    while (history_look_again(history, &status, err))
+        status = check_from(history, &chain, err);
+    if (!status)
+        status = check_counts(history, &chain, err);
+    return status ? status : check_newest(history, err);
 }

@@ -68,9 +68,14 @@ typedef enum qs_status (*tree_visit)(void *context, const struct node *node, str
 enum qs_status tree_walk(struct page_cache *pages, const struct db *db, unsigned flags, tree_visit visit, void *context,
                          struct qs_error *err) QS_MUST_USE;
 
-/* Strictly checks the way from the root to the last leaf, without claiming: what appending touches. With visit, the
- * last entry is given to it. */
-enum qs_status tree_check_last(struct page_cache *pages, const struct db *db, tree_visit visit, void *context,
+/* Strictly checks the way from the root to the last leaf, without claiming: what appending touches, and what it will
+ * replace. The pages are borrowed from pages. */
+struct tree_way {
+    unsigned depth;
+    uint64_t numbers[DB_MAX_DEPTH];
+    const uint8_t *pages[DB_MAX_DEPTH];
+};
+enum qs_status tree_check_last(struct page_cache *pages, const struct db *db, struct tree_way *ret_way,
                                struct qs_error *err) QS_MUST_USE;
 
 #endif

@@ -164,12 +164,11 @@ static enum qs_status judge(struct patience *p, int fd, enum qs_status status, b
 typedef enum qs_status (*open_again)(const void *source, int *ret_fd, struct stat *ret_stat, struct qs_error *err);
 
 static enum qs_status read_loop(open_again open_file, const void *source, const char *name, unsigned wait_ms,
-                                unsigned flags, tree_visit history, void (*restart)(void *), void *context,
-                                struct qs_snapshot **ret_snapshot, struct qs_error *err)
+                                unsigned flags, int *ret_fd, struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
     struct patience p = {.start = qs_os->monotonic_ms()};
     p.deadline = p.start + (wait_ms ? wait_ms : QS_DEFAULT_READ_WAIT_MS);
-    const struct verified_read how = {SLOT_NEWER, flags, p.deadline + PAGE_CACHE_GRACE_MS, history, context};
+    const struct verified_read how = {SLOT_NEWER, flags, p.deadline + PAGE_CACHE_GRACE_MS};
     for (bool again = true; again;) {
         struct qs_error fault = {0};
         struct stat st;
@@ -177,8 +176,6 @@ static enum qs_status read_loop(open_again open_file, const void *source, const 
         enum qs_status status = open_file(source, &fd, &st, err);
         if (status)
             return status;
-        if (restart)
-            restart(context);
         p.walks++;
         struct qs_snapshot *snapshot = NULL;
         status = verified_read(fd, &how, &snapshot, &fault);
@@ -187,6 +184,8 @@ static enum qs_status read_loop(open_again open_file, const void *source, const 
             snapshot->inode = st.st_ino;
             snapshot->retries = p.walks - 1;
             *ret_snapshot = snapshot;
+            if (ret_fd)
+                *ret_fd = steal_fd(&fd);
             return QS_OK;
         }
         status = judge(&p, fd, status, &again, &fault, err);
@@ -203,13 +202,12 @@ static enum qs_status open_store_dir(const void *source, int *ret_fd, struct sta
     return store_dir_open_to_read(source, ret_fd, ret_stat, err);
 }
 
-enum qs_status snapshot_read(const struct store_dir *dir, unsigned wait_ms, unsigned flags, tree_visit history,
-                             void (*restart)(void *), void *context, struct qs_snapshot **ret_snapshot,
-                             struct qs_error *err)
+enum qs_status snapshot_read(const struct store_dir *dir, unsigned wait_ms, unsigned flags, int *ret_fd,
+                             struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
     struct qs_snapshot *snapshot = NULL;
-    enum qs_status status =
-        read_loop(open_store_dir, dir, dir->path, wait_ms, flags, history, restart, context, &snapshot, err);
+    AUTO_FD int fd = -1;
+    enum qs_status status = read_loop(open_store_dir, dir, dir->path, wait_ms, flags, &fd, &snapshot, err);
     if (status)
         return status;
     if (snapshot->record.scope != dir->scope) {
@@ -220,6 +218,8 @@ enum qs_status snapshot_read(const struct store_dir *dir, unsigned wait_ms, unsi
         return status;
     }
     *ret_snapshot = snapshot;
+    if (ret_fd)
+        *ret_fd = steal_fd(&fd);
     return QS_OK;
 }
 
@@ -236,10 +236,10 @@ static enum qs_status open_copy(const void *source, int *ret_fd, struct stat *re
     return QS_OK;
 }
 
-enum qs_status snapshot_read_file(int fd, const char *name, tree_visit history, void (*restart)(void *), void *context,
+enum qs_status snapshot_read_file(int fd, const char *name, unsigned flags, int *ret_fd,
                                   struct qs_snapshot **ret_snapshot, struct qs_error *err)
 {
-    return read_loop(open_copy, &fd, name, 0, SNAPSHOT_HISTORY, history, restart, context, ret_snapshot, err);
+    return read_loop(open_copy, &fd, name, 0, flags, ret_fd, ret_snapshot, err);
 }
 
 /* ---- store handles ---- */
@@ -294,7 +294,7 @@ enum qs_status qs_snapshot_take(struct qs_store *store, struct qs_snapshot **ret
 {
     if (!store || !ret_snapshot)
         return error_misuse(err, __func__);
-    return snapshot_read(&store->dir, store->wait_ms, 0, NULL, NULL, NULL, ret_snapshot, err);
+    return snapshot_read(&store->dir, store->wait_ms, 0, NULL, ret_snapshot, err);
 }
 
 bool qs_snapshot_changed(const struct qs_snapshot *snapshot, struct qs_store *store)

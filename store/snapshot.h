@@ -40,6 +40,7 @@ struct qs_snapshot {
     dev_t device;
     ino_t inode;
     unsigned retries;
+    struct tree_way last_history;      /* the pages on the way to the history's last leaf (history, writers) */
     uint64_t used_pages, free_pages;   /* of the trees; listed in the free tree (writers and fsck) */
     struct leaves owned[AREA_COUNT];   /* likewise */
     _Atomic(struct key_index *) index; /* made when it pays; lookup.c */
@@ -48,16 +49,14 @@ struct qs_snapshot {
 };
 
 enum snapshot_flags {
-    SNAPSHOT_WRITER = 1 << 0,  /* strict, the free tree and the history's pages too */
-    SNAPSHOT_HISTORY = 1 << 1, /* history pages are read too and given to the visit */
+    SNAPSHOT_WRITER = 1 << 0,  /* strict, the free tree and all that the history's branch pages name, too */
+    SNAPSHOT_HISTORY = 1 << 1, /* the way to the history's last leaf is read too */
 };
 
 struct verified_read {
     int slot; /* SLOT_NEWER: all rules of a healthy store; 0 or 1: that meta alone (repair) */
     unsigned flags;
     uint64_t deadline_ms; /* when a walk over very many pages ends with QS_BUSY; 0: never */
-    tree_visit history;
-    void *context;
 };
 #define SLOT_NEWER (-1)
 
@@ -66,14 +65,22 @@ struct verified_read {
 enum qs_status verified_read(int fd, const struct verified_read *how, struct qs_snapshot **ret_snapshot,
                              struct qs_error *err) QS_MUST_USE;
 
-/* The reader's loop over verified_read. Resets context by calling restart (may be NULL) before each walk. */
-enum qs_status snapshot_read(const struct store_dir *dir, unsigned wait_ms, unsigned flags, tree_visit history,
-                             void (*restart)(void *), void *context, struct qs_snapshot **ret_snapshot,
-                             struct qs_error *err) QS_MUST_USE;
+/* The reader's loop over verified_read. ret_fd (may be NULL): the file it was read from, open for the caller. */
+enum qs_status snapshot_read(const struct store_dir *dir, unsigned wait_ms, unsigned flags, int *ret_fd,
+                             struct qs_snapshot **ret_snapshot, struct qs_error *err) QS_MUST_USE;
 
 /* The same loop for a file that is no scope's store (a backup); fd stays the caller's. */
-enum qs_status snapshot_read_file(int fd, const char *name, tree_visit history, void (*restart)(void *), void *context,
+enum qs_status snapshot_read_file(int fd, const char *name, unsigned flags, int *ret_fd,
                                   struct qs_snapshot **ret_snapshot, struct qs_error *err) QS_MUST_USE;
+
+/* Did what a file held when the snapshot was read move on since? Errors: QS_IO. */
+enum snapshot_moves {
+    SNAPSHOT_STILL,  /* nothing that it uses may be written: its generation is the newest, or the newest but one */
+    SNAPSHOT_UNDONE, /* its generation is not in the file any more, after a commit that failed */
+    SNAPSHOT_OLDER,  /* later commits may use its pages again */
+};
+enum qs_status snapshot_moved(int fd, const struct qs_snapshot *snapshot, enum snapshot_moves *ret_moves,
+                              struct qs_error *err) QS_MUST_USE;
 
 /* A snapshot made of lists instead of a file: takes over the leaves (which are emptied). counts and content digest are
  * set from them. */

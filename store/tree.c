@@ -194,35 +194,35 @@ enum qs_status tree_walk(struct page_cache *pages, const struct db *db, unsigned
     return counts_hold ? QS_OK : counts_differ(&w, err);
 }
 
-enum qs_status tree_check_last(struct page_cache *pages, const struct db *db, tree_visit visit, void *context,
+enum qs_status tree_check_last(struct page_cache *pages, const struct db *db, struct tree_way *ret_way,
                                struct qs_error *err)
 {
     struct walk w = {.pages = pages, .db = db, .flags = TREE_STRICT};
-    enum qs_status status = check_shape(pages, db, err);
     struct span span = {0};
+    struct tree_way way = {.depth = db->depth};
     uint64_t number = db->root;
-    for (unsigned depth = db->depth; !status && depth > 0; depth--) {
+    enum qs_status status = check_shape(pages, db, err);
+    for (unsigned level = 0; !status && level < way.depth; level++) {
         const uint8_t *page = NULL;
-        bool leaf = depth == 1;
+        bool leaf = level + 1 == way.depth;
         status = get_page(&w, number, leaf ? PAGE_LEAF : PAGE_BRANCH, &page, err);
         if (!status)
             status = check_order(&w, page, number, leaf, &span, err);
         if (status)
             return status;
-        struct node node;
+        way.numbers[level] = number;
+        way.pages[level] = page;
         unsigned last = page_node_count(page) - 1;
-        page_node(page, last, leaf, &node);
+        if (!leaf && last == 0)
+            return error_page(err, (int64_t)number, "branch page %llu has one child", (unsigned long long)number);
         if (!leaf) {
-            if (last == 0)
-                return error_page(err, (int64_t)number, "branch page %llu has one child", (unsigned long long)number);
+            struct node node;
+            page_node(page, last, false, &node);
             span = child_span(page, last, &span);
             number = node.page;
-        } else if (visit) {
-            if (node.flags & NODE_BIGDATA)
-                status = load_overflow(&w, node.page, node.data_len, &node.data, err);
-            if (!status)
-                status = visit(context, &node, err);
         }
     }
+    if (!status)
+        *ret_way = way;
     return status;
 }

@@ -240,14 +240,14 @@ static enum qs_status walk_free(struct qs_snapshot *s, struct qs_error *err)
 static enum qs_status walk_history(struct qs_snapshot *s, const struct verified_read *how, struct qs_error *err)
 {
     const struct db *db = &s->dbs[DB_HISTORY];
-    if (how->flags & SNAPSHOT_HISTORY)
-        return tree_walk(&s->pages, db, TREE_STRICT | TREE_CLAIM, how->history, how->context, err);
-    if (!(how->flags & SNAPSHOT_WRITER))
-        return QS_OK;
+    enum qs_status status = QS_OK;
     /* History records never use overflow pages, so the branch pages name every page there is: the cost is a page in
      * some hundred, and no free list can hand a live one out. */
-    enum qs_status status = tree_walk(&s->pages, db, TREE_STRICT | TREE_CLAIM | TREE_KEYS_ONLY, NULL, NULL, err);
-    return status ? status : tree_check_last(&s->pages, db, how->history, how->context, err);
+    if (how->flags & SNAPSHOT_WRITER)
+        status = tree_walk(&s->pages, db, TREE_STRICT | TREE_CLAIM | TREE_KEYS_ONLY, NULL, NULL, err);
+    if (!status && how->flags & (SNAPSHOT_WRITER | SNAPSHOT_HISTORY))
+        status = tree_check_last(&s->pages, db, &s->last_history, err);
+    return status;
 }
 
 static enum qs_status walk_all(struct qs_snapshot *s, const struct verified_read *how, struct qs_error *err)
@@ -309,6 +309,27 @@ static enum qs_status still_current(int fd, struct qs_snapshot *s, const struct 
     if (newest > s->meta.txn_id + 1 || newest < s->meta.txn_id)
         return error_set(err, QS_BUSY, "writers went from transaction %llu to %llu during one read",
                          (unsigned long long)s->meta.txn_id, (unsigned long long)newest);
+    return QS_OK;
+}
+
+enum qs_status snapshot_moved(int fd, const struct qs_snapshot *snapshot, enum snapshot_moves *ret_moves,
+                              struct qs_error *err)
+{
+    uint8_t metas[METAS_BYTES];
+    struct meta pair[2];
+    uint64_t own = snapshot->meta.txn_id;
+    size_t at = (METAS_BYTES / 2) * (size_t)(own & 1);
+    enum qs_status status = read_metas(fd, metas, err);
+    if (!status)
+        status = decode_pair(metas, pair, err);
+    if (status)
+        return status;
+    uint64_t newest = pair[0].txn_id > pair[1].txn_id ? pair[0].txn_id : pair[1].txn_id;
+    if (newest > own + 1)
+        *ret_moves = SNAPSHOT_OLDER;
+    else
+        *ret_moves =
+            newest < own || memcmp(metas + at, snapshot->metas + at, HEAD) != 0 ? SNAPSHOT_UNDONE : SNAPSHOT_STILL;
     return QS_OK;
 }
 

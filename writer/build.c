@@ -11,93 +11,167 @@
 #include <fcntl.h>
 #include <string.h>
 
-struct op_list {
-    struct env_op *ops;
-    size_t count;
-    uint8_t (*keys)[HISTORY_KEY_BYTES]; /* of kept history entries */
+/* ---- the entries, one after the other ---- */
+
+enum part { PART_KEPT, PART_REWRITTEN, PART_NEWEST, PART_LOCKS, PART_SETTINGS, PART_TARGETS, PART_END };
+
+struct entries {
+    struct build *build;
+    enum part part;
+    size_t at;                    /* in the chunks or the list at hand */
+    struct history_cursor cursor; /* of what is kept as it is */
+    struct history_chunks chunks; /* of the record that was rewritten last */
+    uint64_t generation;          /* of the record that was given last */
+    uint8_t key[HISTORY_KEY_BYTES];
 };
 
-static void op_list_release(struct op_list *list)
+static void entries_release(struct entries *e)
 {
-    free(list->ops);
-    free(list->keys);
+    history_chunks_release(&e->chunks);
 }
 
-static size_t history_entries(const struct build *build)
+static void go_on(struct entries *e, enum part part)
 {
-    size_t count = build->newest ? build->newest->count : 0;
-    for (size_t i = 0; i < build->rewritten_count; i++)
-        count += build->rewritten[i].count;
-    for (size_t i = 0; build->history && i < build->history_count; i++)
-        count += build->history->pages.slots[i].chunk_count;
-    return count;
+    e->part = part;
+    e->at = 0;
 }
 
-static void add_chunks(struct op_list *list, const struct history_chunks *chunks)
+static enum qs_status begin(struct entries *e, struct qs_error *err)
 {
-    for (size_t i = 0; i < chunks->count; i++)
-        list->ops[list->count++] = (struct env_op){DB_HISTORY, chunks->items[i].key, chunks->items[i].value};
+    struct build *build = e->build;
+    e->generation = build->first ? build->first - 1 : 0;
+    go_on(e, !build->history ? PART_NEWEST : build->rewrite ? PART_REWRITTEN : PART_KEPT);
+    return e->part != PART_KEPT
+               ? QS_OK
+               : history_seek(&build->history->tree, (struct history_place){build->first, 0}, &e->cursor, err);
 }
 
-static void add_kept_history(struct op_list *list, const struct build *build)
+static bool is_kept(const struct build *build, uint64_t generation)
 {
-    const struct history_pages *pages = &build->history->pages;
-    size_t key = 0;
-    for (size_t i = 0; i < build->history_count; i++) {
-        const struct history_slot *slot = &pages->slots[i];
-        for (size_t c = 0; c < slot->chunk_count; c++, key++) {
-            history_key(slot->generation, (uint32_t)c, list->keys[key]);
-            list->ops[list->count++] =
-                (struct env_op){DB_HISTORY, {list->keys[key], HISTORY_KEY_BYTES}, pages->chunks[slot->first_chunk + c]};
+    uint64_t last = build->last ? build->last : build->history->snapshot->record.generation;
+    return generation != 0 && generation <= last;
+}
+
+/* Records as they are: chunk by chunk. */
+static enum qs_status next_kept(struct entries *e, struct env_op *ret_op, struct qs_error *err)
+{
+    struct history_tree *tree = &e->build->history->tree;
+    struct history_place place = {0};
+    struct qs_bytes bytes = {NULL, 0};
+    enum qs_status status = QS_OK;
+    if (e->at++ > 0)
+        status = history_next(tree, &e->cursor, err);
+    if (!status && !e->cursor.beyond)
+        status = history_chunk(tree, &e->cursor, &place, &bytes, err);
+    if (status)
+        return status;
+    if (!is_kept(e->build, place.generation)) {
+        go_on(e, PART_NEWEST);
+        return QS_OK;
+    }
+    e->build->record.history_count += place.chunk == 0;
+    history_key(place.generation, place.chunk, e->key);
+    *ret_op = (struct env_op){DB_HISTORY, {e->key, HISTORY_KEY_BYTES}, bytes};
+    return QS_OK;
+}
+
+static struct env_op chunk_op(const struct history_chunks *chunks, size_t index)
+{
+    return (struct env_op){DB_HISTORY, chunks->items[index].key, chunks->items[index].value};
+}
+
+/* The next record, through the caller's hands. Past the last one: part moves on. */
+static enum qs_status rewrite_next(struct entries *e, struct qs_error *err)
+{
+    struct build *build = e->build;
+    struct qs_history *history = build->history;
+    AUTO(buf_release) struct buf bytes = {0};
+    enum qs_status status = history_after(history, e->generation, &e->generation, err);
+    if (status)
+        return status;
+    if (!is_kept(build, e->generation)) {
+        go_on(e, PART_NEWEST);
+        return QS_OK;
+    }
+    status = history_load(history, e->generation, err);
+    if (!status)
+        status = build->rewrite(build->context, &history->current, err);
+    if (!status)
+        status = history_record_encode(&history->current, &bytes, err);
+    if (status)
+        return status;
+    history_chunks_release(&e->chunks);
+    build->record.history_count++;
+    e->at = 0;
+    return history_cut(e->generation, &bytes, &e->chunks, err);
+}
+
+static enum qs_status next_rewritten(struct entries *e, struct env_op *ret_op, struct qs_error *err)
+{
+    enum qs_status status = e->at < e->chunks.count ? QS_OK : rewrite_next(e, err);
+    if (!status && e->part == PART_REWRITTEN)
+        *ret_op = chunk_op(&e->chunks, e->at++);
+    return status;
+}
+
+static void next_of_list(struct entries *e, enum store_db db, const struct entry_list *list, struct env_op *ret_op)
+{
+    if (e->at == list->count) {
+        go_on(e, (enum part)(e->part + 1));
+        return;
+    }
+    *ret_op = (struct env_op){db, list->items[e->at].key, list->items[e->at].value};
+    e->at++;
+}
+
+static enum qs_status next_entry(void *context, struct env_op *ret_op, struct qs_error *err)
+{
+    struct entries *e = context;
+    const struct build *build = e->build;
+    enum qs_status status = QS_OK;
+    while (!status && !ret_op->key.data && e->part != PART_END) {
+        switch (e->part) {
+        case PART_KEPT:
+            status = next_kept(e, ret_op, err);
+            break;
+        case PART_REWRITTEN:
+            status = next_rewritten(e, ret_op, err);
+            break;
+        case PART_NEWEST:
+            if (build->newest && e->at < build->newest->count)
+                *ret_op = chunk_op(build->newest, e->at++);
+            else
+                go_on(e, PART_LOCKS);
+            break;
+        case PART_LOCKS:
+            next_of_list(e, DB_LOCKS, &build->areas[AREA_LOCKS], ret_op);
+            break;
+        case PART_SETTINGS:
+            next_of_list(e, DB_SETTINGS, &build->areas[AREA_SETTINGS], ret_op);
+            break;
+        case PART_TARGETS:
+            next_of_list(e, DB_TARGETS, &build->areas[AREA_TARGETS], ret_op);
+            break;
+        case PART_END:
+            break;
         }
     }
-}
-
-static void add_area(struct op_list *list, enum store_db db, const struct entry_list *area)
-{
-    for (size_t i = 0; i < area->count; i++)
-        list->ops[list->count++] = (struct env_op){db, area->items[i].key, area->items[i].value};
-}
-
-static enum qs_status list_ops(const struct build *build, struct op_list *list, struct qs_error *err)
-{
-    size_t history = history_entries(build);
-    size_t count = history;
-    for (int i = 0; i < AREA_COUNT; i++)
-        count += build->areas[i].count;
-    list->ops = malloc((count + 1) * sizeof *list->ops);
-    list->keys = malloc((history + 1) * sizeof *list->keys);
-    if (!list->ops || !list->keys)
-        return error_memory(err);
-    if (build->history)
-        add_kept_history(list, build);
-    for (size_t i = 0; i < build->rewritten_count; i++)
-        add_chunks(list, &build->rewritten[i]);
-    if (build->newest)
-        add_chunks(list, build->newest);
-    add_area(list, DB_LOCKS, &build->areas[AREA_LOCKS]); /* in the order of enum store_db */
-    add_area(list, DB_SETTINGS, &build->areas[AREA_SETTINGS]);
-    add_area(list, DB_TARGETS, &build->areas[AREA_TARGETS]);
-    return QS_OK;
+    return status;
 }
 
 enum qs_status build_file(int fd, struct build *build, struct qs_error *err)
 {
-    AUTO(op_list_release) struct op_list list = {0};
-    uint8_t first[META_RECORD_BYTES];
-    uint8_t second[META_RECORD_BYTES];
+    AUTO(entries_release) struct entries entries = {.build = build};
     struct meta_record *record = &build->record;
-    record->history_count =
-        build->rewritten_count + (build->history ? build->history_count : 0) + (build->newest != NULL);
+    record->history_count = build->newest != NULL;
     for (int i = 0; i < AREA_COUNT; i++)
         record->counts[i] = build->areas[i].count;
-    record->txn_id = 1;
-    meta_record_encode(record, first);
-    record->txn_id = 2;
-    meta_record_encode(record, second);
-    enum qs_status status = list_ops(build, &list, err);
-    return status ? status : env_build(fd, list.ops, list.count, first, second, err);
+    enum qs_status status = begin(&entries, err);
+    const struct env_source source = {next_entry, &entries, record};
+    return status ? status : env_build(fd, &source, err);
 }
+
+/* ---- the file in its place ---- */
 
 static enum qs_status finish_file(const struct store_dir *dir, int dir_fd, int fd, struct qs_error *err)
 {

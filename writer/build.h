@@ -13,12 +13,13 @@
 #include "writer/writer_open.h"
 
 struct build {
-    struct meta_record record;              /* counts, txn_id and history_count are set by build_file */
-    const struct entry_list *areas;         /* AREA_COUNT of them, borrowed */
-    const struct qs_history *history;       /* records to keep, borrowed; NULL: none */
-    size_t history_count;                   /* how many of them, from the oldest */
-    const struct history_chunks *rewritten; /* instead of history: these records, borrowed */
-    size_t rewritten_count;
+    struct meta_record record;      /* counts, txn_id and history_count are set by build_file */
+    const struct entry_list *areas; /* AREA_COUNT of them, borrowed */
+    struct qs_history *history;     /* records to keep, borrowed; NULL: none */
+    uint64_t first, last;           /* the generations whose records are kept; last 0: to the newest */
+    /* NULL, or what is done to each record that is kept */
+    enum qs_status (*rewrite)(void *context, struct history_record *record, struct qs_error *err);
+    void *context;
     const struct history_chunks *newest; /* one record more, borrowed; NULL: none */
 };
 

@@ -20,18 +20,17 @@
 
 enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_report, struct qs_error *err)
 {
-    AUTO(history_pages_release) struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
     AUTO(history_release) struct qs_history *history = NULL;
+    AUTO_FD int fd = -1;
     if (!store)
         return error_misuse(err, __func__);
     enum qs_status status = sized_check(ret_report, SIZED_FIRST(struct qs_fsck_report, digest), __func__, err);
     if (status)
         return status;
-    status = snapshot_read(&store->dir, store->wait_ms, SNAPSHOT_HISTORY | SNAPSHOT_WRITER, history_visit,
-                           history_restart, &pages, &snapshot, err);
+    status = snapshot_read(&store->dir, store->wait_ms, SNAPSHOT_HISTORY | SNAPSHOT_WRITER, &fd, &snapshot, err);
     if (!status)
-        status = history_make(&snapshot, &pages, &history, err);
+        status = history_make(&fd, &snapshot, &history, err);
     if (!status)
         status = qs_history_check(history, err);
     if (status) {
@@ -54,23 +53,21 @@ enum qs_status qs_store_fsck(struct qs_store *store, struct qs_fsck_report *ret_
 
 enum qs_status maintenance_read(int fd, struct qs_history **ret_history, struct qs_error *err)
 {
-    AUTO(history_pages_release) struct history_pages pages = {0};
     AUTO(snapshot_release) struct qs_snapshot *snapshot = NULL;
     AUTO(history_release) struct qs_history *history = NULL;
-    enum qs_status status =
-        verified_read(fd,
-                      &(struct verified_read){SLOT_NEWER, SNAPSHOT_WRITER | SNAPSHOT_HISTORY, 0, history_visit, &pages},
-                      &snapshot, err);
+    const struct verified_read how = {SLOT_NEWER, SNAPSHOT_WRITER | SNAPSHOT_HISTORY, 0};
+    enum qs_status status = verified_read(fd, &how, &snapshot, err);
     if (status)
         return status;
-    status = history_make(&snapshot, &pages, &history, err);
-    if (status)
-        return status;
-    status = qs_history_check(history, err);
-    if (status)
-        return status;
-    *ret_history = STEAL(history);
-    return QS_OK;
+    AUTO_FD int own = dup(fd);
+    if (own < 0)
+        return error_sys(err, QS_IO, errno, "the store cannot be kept open");
+    status = history_make(&own, &snapshot, &history, err);
+    if (!status)
+        status = qs_history_check(history, err);
+    if (!status)
+        *ret_history = STEAL(history);
+    return status;
 }
 
 enum qs_status maintenance_begin(struct qs_store *store, unsigned wait_ms, struct writer *writer,
@@ -98,10 +95,7 @@ enum qs_status qs_store_compact(struct qs_store *store, unsigned wait_ms, struct
     enum qs_status status = maintenance_begin(store, wait_ms, &writer, &history, err);
     if (status)
         return status;
-    struct build build = {.record = history->snapshot->record,
-                          .areas = history->snapshot->areas,
-                          .history = history,
-                          .history_count = qs_history_count(history)};
+    struct build build = {.record = history->snapshot->record, .areas = history->snapshot->areas, .history = history};
     return build_replace(&store->dir, &writer, &build, NULL, err);
 }
 
@@ -136,7 +130,7 @@ static enum qs_status name_backup(int dir_fd, int fd, const char *temp, bool nam
     return QS_CONFLICT;
 }
 
-static enum qs_status write_backup(int dir_fd, const char *name, bool replace, const struct qs_history *history,
+static enum qs_status write_backup(int dir_fd, const char *name, bool replace, struct qs_history *history,
                                    struct qs_error *err)
 {
     char temp[64];
@@ -149,10 +143,7 @@ static enum qs_status write_backup(int dir_fd, const char *name, bool replace, c
     AUTO_FD int fd = open_backup(dir_fd, temp, &named);
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "the backup cannot be created");
-    struct build build = {.record = history->snapshot->record,
-                          .areas = history->snapshot->areas,
-                          .history = history,
-                          .history_count = qs_history_count(history)};
+    struct build build = {.record = history->snapshot->record, .areas = history->snapshot->areas, .history = history};
     status = build_file(fd, &build, err);
     if (!status && (qs_os->fchmod(fd, 0600) || os_fsync(fd)))
         status = error_sys(err, QS_IO, errno, "the backup cannot be flushed");
@@ -224,20 +215,21 @@ static void scan(const uint8_t *data, size_t len, enum qs_scope scope, uint64_t 
     }
 }
 
-uint64_t highest_generation(int fd, enum qs_scope scope)
+enum qs_status highest_generation(int fd, enum qs_scope scope, uint64_t *ret_generation, struct qs_error *err)
 {
     uint8_t chunk[SCAN_BYTES + META_RECORD_BYTES];
     uint64_t newest = 0;
-    for (off_t at = 0;; at += (off_t)SCAN_BYTES) { /* they overlap by one record */
-        off_t data = lseek(fd, at, SEEK_DATA);     /* a hole of a terabyte is soon made */
+    ssize_t got = sizeof chunk;
+    for (off_t at = 0; got == (ssize_t)sizeof chunk; at += (off_t)SCAN_BYTES) { /* they overlap by one record */
+        off_t data = lseek(fd, at, SEEK_DATA);                                  /* a hole of a terabyte is soon made */
         if (data < 0 && errno == ENXIO)
-            return newest;
+            break;
         at = data > at ? data : at;
-        ssize_t got = os_pread_full(fd, chunk, sizeof chunk, at);
-        if (got <= 0)
-            return newest; /* what cannot be read names nothing */
+        got = os_pread_full(fd, chunk, sizeof chunk, at);
+        if (got < 0)
+            return error_sys(err, QS_IO, errno, "the store cannot be read");
         scan(chunk, (size_t)got, scope, &newest);
-        if ((size_t)got < sizeof chunk)
-            return newest;
     }
+    *ret_generation = newest;
+    return QS_OK;
 }

@@ -13,7 +13,9 @@ enum qs_status maintenance_read(int fd, struct qs_history **ret_history, struct 
 enum qs_status maintenance_begin(struct qs_store *store, unsigned wait_ms, struct writer *writer,
                                  struct qs_history **ret_history, struct qs_error *err) QS_MUST_USE;
 
-/* The highest generation that any whole meta record in the file names, reachable or not; 0: none is left. */
-uint64_t highest_generation(int fd, enum qs_scope scope);
+/* The highest generation that any whole meta record in the file names, reachable or not; 0: none is left.
+ * Errors: QS_IO. */
+enum qs_status highest_generation(int fd, enum qs_scope scope, uint64_t *ret_generation,
+                                  struct qs_error *err) QS_MUST_USE;
 
 #endif

@@ -14,48 +14,40 @@
 struct purge {
     struct qs_history *history;
     struct qs_key key;
-    struct history_chunks *records; /* one per history record, rewritten */
-    size_t record_count;
     struct entry_list kept; /* settings without the key */
     struct qs_change *gone;
     size_t gone_count;
-    bool found;
 };
 
 static void purge_release(struct purge *p)
 {
-    for (size_t i = 0; i < p->record_count; i++)
-        history_chunks_release(&p->records[i]);
-    free(p->records);
     free(p->kept.items);
     free(p->gone);
     qs_history_close(p->history);
 }
 
-static enum qs_status rewrite_record(struct purge *p, size_t index, struct qs_error *err)
+static bool is_covered(const struct qs_key *key, enum qs_area area, struct qs_bytes changed)
 {
-    AUTO(buf_release) struct buf bytes = {0};
-    struct history_record *record = &p->history->current;
-    enum qs_status status = history_load(p->history, index, err);
-    if (status)
-        return status;
+    return area == QS_AREA_SETTINGS && key_covers(key->bytes, key->len, changed.data, changed.len);
+}
+
+static enum qs_status rewrite_record(void *context, struct history_record *record, struct qs_error *err)
+{
+    const struct purge *p = context;
     for (size_t i = 0; i < record->facts.change_count; i++) {
         struct history_change change = history_record_change(record, i);
-        if (change.area != QS_AREA_SETTINGS || !key_covers(p->key.bytes, p->key.len, change.key.data, change.key.len))
+        if (!is_covered(&p->key, change.area, change.key))
             continue;
-        p->found = true;
-        status = history_record_purge(record, i, err);
+        enum qs_status status = history_record_purge(record, i, err);
         if (status)
             return status;
     }
-    status = history_record_encode(record, &bytes, err);
-    if (status)
-        return status;
-    status = history_cut(record->facts.generation, &bytes, &p->records[p->record_count], err);
-    if (status)
-        return status;
-    p->record_count++;
     return QS_OK;
+}
+
+static bool concerns(const void *context, const struct change_head *head)
+{
+    return is_covered(context, head->area, head->key);
 }
 
 static enum qs_status split_settings(struct purge *p, struct qs_error *err)
@@ -71,7 +63,6 @@ static enum qs_status split_settings(struct purge *p, struct qs_error *err)
             p->kept.items[p->kept.count++] = *leaf;
             continue;
         }
-        p->found = true;
         p->gone[p->gone_count++] =
             (struct qs_change){.area = QS_AREA_SETTINGS, .key = leaf->key, .old_value = leaf->value};
     }
@@ -83,10 +74,8 @@ static enum qs_status build_purged(struct qs_store *store, struct writer *writer
 {
     const struct qs_snapshot *base = p->history->snapshot;
     const struct entry_list areas[AREA_COUNT] = {p->kept, base->areas[AREA_LOCKS], base->areas[AREA_TARGETS]};
-    struct build build = {.record = base->record,
-                          .areas = areas,
-                          .rewritten = p->records,
-                          .rewritten_count = p->record_count};
+    struct build build = {
+        .record = base->record, .areas = areas, .history = p->history, .rewrite = rewrite_record, .context = p};
     struct history_entry entry = {.action = HISTORY_PURGE,
                                   .previous = base->record.newest_history,
                                   .message = message,
@@ -102,18 +91,18 @@ static enum qs_status build_purged(struct qs_store *store, struct writer *writer
     return QS_OK;
 }
 
-static enum qs_status rewrite_all(struct purge *p, struct qs_error *err)
+/* Do settings or history contain the key? */
+static enum qs_status check_found(struct purge *p, const char *key, struct qs_error *err)
 {
-    size_t count = qs_history_count(p->history);
-    p->records = calloc(count + 1, sizeof *p->records);
-    if (!p->records)
-        return error_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        enum qs_status status = rewrite_record(p, i, err);
-        if (status)
-            return status;
-    }
-    return QS_OK;
+    uint64_t generation = 0;
+    enum qs_status status = p->gone_count ? QS_OK
+                                          : history_search(p->history, p->history->snapshot->record.generation,
+                                                           concerns, &p->key, &generation, err);
+    if (status || p->gone_count || generation)
+        return status;
+    error_set(err, QS_NOT_FOUND, "neither the settings nor the history contain this key");
+    error_add_path(err, key);
+    return QS_NOT_FOUND;
 }
 
 enum qs_status qs_store_purge(struct qs_store *store, const char *key, const char *message, unsigned wait_ms,
@@ -132,17 +121,11 @@ enum qs_status qs_store_purge(struct qs_store *store, const char *key, const cha
     status = maintenance_begin(store, wait_ms, &writer, &p.history, err);
     if (status)
         return status;
-    status = rewrite_all(&p, err);
-    if (status)
-        return status;
     status = split_settings(&p, err);
+    if (!status)
+        status = check_found(&p, key, err);
     if (status)
         return status;
-    if (!p.found) {
-        error_set(err, QS_NOT_FOUND, "neither the settings nor the history contain this key");
-        error_add_path(err, key);
-        return QS_NOT_FOUND;
-    }
     status = txn_check_fleet(&store->dir, p.history->snapshot, p.gone, p.gone_count, false, err);
     return status ? status : build_purged(store, &writer, &p, message, ret_info, err);
 }

@@ -17,7 +17,8 @@
 
 struct candidate {
     struct qs_history *history; /* its snapshot is the content; NULL: none verifies */
-    size_t records;             /* of them, from the oldest, that decode and chain */
+    uint64_t last;              /* the generation of the last record that decodes and chains; 0: none does */
+    uint64_t records;           /* how many do, from the oldest on */
     uint8_t last_digest[QS_DIGEST_BYTES];
 };
 
@@ -26,66 +27,94 @@ static void candidate_release(struct candidate *c)
     qs_history_close(c->history);
 }
 
-/* Reads as much of the history as the tree still leads to. */
-static void salvage_history(int fd, struct qs_snapshot *snapshot, struct candidate *c)
+/* One record more, if it is as sound as those before. QS_DAMAGED: it is not, or there is none. */
+static enum qs_status salvage_record(struct candidate *c, struct qs_error *err)
 {
-    struct qs_history *history = calloc(1, sizeof *history);
-    if (!history)
-        return;
-    history->snapshot = snapshot;
-    if (page_cache_renew_claims(&snapshot->pages, fd, NULL) == QS_OK &&
-        tree_walk(&snapshot->pages, &snapshot->dbs[DB_HISTORY], TREE_CLAIM, history_visit, &history->pages, NULL))
-        errno = 0; /* what was visited before the fault is there */
-    snapshot->pages.fd = -1;
-    page_cache_drop_claims(&snapshot->pages);
-    uint8_t previous[QS_DIGEST_BYTES] = {0};
-    size_t good = 0;
-    for (; good < history->pages.slot_count; good++) {
-        if (history_load(history, good, NULL))
-            break;
-        const struct qs_record *record = &history->current.facts;
-        bool chained = good == 0 || memcmp(record->previous, previous, sizeof previous) == 0;
-        if (!chained || record->generation > snapshot->record.generation)
-            break;
-        memcpy(previous, record->digest, sizeof previous);
-    }
-    *c = (struct candidate){.history = history, .records = good};
-    memcpy(c->last_digest, previous, sizeof previous);
+    uint64_t next = 0;
+    const struct qs_record *record = &c->history->current.facts;
+    enum qs_status status = history_after(c->history, c->last, &next, err);
+    if (!status && (next == 0 || next > c->history->snapshot->record.generation))
+        return QS_DAMAGED;
+    if (!status)
+        status = history_load(c->history, next, err);
+    if (!status && c->records > 0 && memcmp(record->previous, c->last_digest, QS_DIGEST_BYTES) != 0)
+        return QS_DAMAGED;
+    if (status)
+        return status;
+    memcpy(c->last_digest, record->digest, QS_DIGEST_BYTES);
+    c->last = next;
+    c->records++;
+    return QS_OK;
 }
 
-/* Each meta by itself; the newest generation that verifies wins. known: the newest that anything names. */
-static void find_candidate(int fd, enum qs_scope scope, struct candidate *c, uint64_t *known)
+/* As much of the history as the tree still leads to, from the oldest record on. What could not be looked at is no
+ * damage: then nothing is known, and nothing is repaired. */
+static enum qs_status salvage_history(int fd, struct qs_snapshot **snapshot, struct candidate *c, struct qs_error *err)
 {
-    struct qs_snapshot *best = NULL;
-    uint64_t newest_txn = 0;
+    AUTO_FD int own = dup(fd);
+    if (own < 0)
+        return error_sys(err, QS_IO, errno, "the store cannot be kept open");
+    enum qs_status status = history_make_unchecked(&own, snapshot, &c->history, err);
+    while (!status)
+        status = salvage_record(c, err);
+    return status == QS_DAMAGED && c->history ? QS_OK : status;
+}
+
+static bool is_better(const struct qs_snapshot *s, const struct qs_snapshot *best)
+{
+    return !best || s->record.generation > best->record.generation ||
+           (s->record.generation == best->record.generation && s->meta.txn_id > best->meta.txn_id);
+}
+
+/* Each meta by itself; the newest generation that verifies wins. NULL: none does. */
+static enum qs_status find_newest(int fd, struct qs_snapshot **ret_best, struct qs_error *err)
+{
+    AUTO(snapshot_release) struct qs_snapshot *best = NULL;
     for (int slot = 0; slot < 2; slot++) {
-        struct qs_snapshot *s = NULL;
-        if (verified_read(fd, &(struct verified_read){.slot = slot}, &s, NULL))
+        AUTO(snapshot_release) struct qs_snapshot *s = NULL;
+        enum qs_status status = verified_read(fd, &(struct verified_read){.slot = slot}, &s, err);
+        if (status && status != QS_DAMAGED)
+            return status;
+        if (status || !is_better(s, best))
             continue;
-        if (s->meta.txn_id > newest_txn)
-            newest_txn = s->meta.txn_id;
-        bool better = !best || s->record.generation > best->record.generation ||
-                      (s->record.generation == best->record.generation && s->meta.txn_id > best->meta.txn_id);
-        qs_snapshot_unref(better ? best : s);
-        best = better ? s : best;
+        qs_snapshot_unref(best);
+        best = STEAL(s);
     }
-    if (!best)
-        return;
-    /* The other slot, if it does not verify, was the next commit's or is the former one's: at most one generation more.
-     */
-    *known = best->record.generation;
+    *ret_best = STEAL(best);
+    return QS_OK;
+}
+
+/* The newest generation that anything in the file names. The other slot, if it does not verify, was the next commit's
+ * or is the former one's: at most one generation more. */
+static enum qs_status find_known(int fd, const struct qs_snapshot *best, uint64_t *ret_known, struct qs_error *err)
+{
     uint8_t other[META_OFFSET + META_BYTES];
     struct meta meta;
     unsigned slot = !(best->meta.txn_id & 1);
-    if (os_pread_full(fd, other, sizeof other, (off_t)slot * best->meta.page_size) != (ssize_t)sizeof other ||
-        meta_decode(other, slot, &meta, NULL) || meta.txn_id > best->meta.txn_id)
-        *known = best->record.generation + 1;
-    uint64_t named = highest_generation(fd, scope);
-    if (named > *known)
-        *known = named;
-    salvage_history(fd, best, c);
-    if (!c->history)
-        qs_snapshot_unref(best);
+    uint64_t known = best->record.generation, named = 0;
+    ssize_t got = os_pread_full(fd, other, sizeof other, (off_t)slot * best->meta.page_size);
+    if (got < 0)
+        return error_sys(err, QS_IO, errno, "the meta pages cannot be read");
+    if (got != (ssize_t)sizeof other || meta_decode(other, slot, &meta, NULL) || meta.txn_id > best->meta.txn_id)
+        known++;
+    enum qs_status status = highest_generation(fd, best->record.scope, &named, err);
+    if (!status)
+        *ret_known = named > known ? named : known;
+    return status;
+}
+
+static enum qs_status find_candidate(int fd, enum qs_scope scope, struct candidate *c, uint64_t *ret_known,
+                                     struct qs_error *err)
+{
+    AUTO(snapshot_release) struct qs_snapshot *best = NULL;
+    enum qs_status status = find_newest(fd, &best, err);
+    if (status || !best)
+        return status;
+    if (best->record.scope != scope)
+        return error_set(err, QS_INVALID, "the store is of scope %s, but stands in the place of %s",
+                         qs_scope_name(best->record.scope), qs_scope_name(scope));
+    status = find_known(fd, best, ret_known, err);
+    return status ? status : salvage_history(fd, &best, c, err);
 }
 
 /* The report, and what it points to. */
@@ -127,8 +156,8 @@ static enum qs_status build_repaired(struct qs_store *store, struct writer *writ
                    (unsigned long long)content->record.generation);
     struct build build = {.record = content->record,
                           .areas = content->areas,
-                          .history = c->history,
-                          .history_count = c->records};
+                          .history = c->last ? c->history : NULL,
+                          .last = c->last};
     struct history_entry entry = {.action = HISTORY_REPAIR, .previous = c->last_digest, .message = message};
     build.record.generation = report->shown.newest_known + 1;
     name_aside(report->kept_aside, sizeof report->kept_aside);
@@ -144,8 +173,11 @@ static enum qs_status repair_damaged(struct qs_store *store, struct writer *writ
                                      struct qs_error *err)
 {
     AUTO(candidate_release) struct candidate c = {0};
-    if (writer->data_fd >= 0)
-        find_candidate(writer->data_fd, store->dir.scope, &c, &report->shown.newest_known);
+    if (writer->data_fd >= 0) {
+        enum qs_status status = find_candidate(writer->data_fd, store->dir.scope, &c, &report->shown.newest_known, err);
+        if (status)
+            return status;
+    }
     if (!c.history) {
         error_set(err, QS_DAMAGED, "no generation of the store verifies (%s)", report->damage.message);
         error_add_advice(err, "restore a backup with 'qsettings --%s restore FILE'", qs_scope_name(store->dir.scope));

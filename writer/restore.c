@@ -78,7 +78,7 @@ struct restore {
 };
 
 /* The history that goes on: the present one if it is the same store's and has all that the backup's has. */
-static const struct qs_history *history_to_keep(const struct restore *r)
+static struct qs_history *history_to_keep(const struct restore *r)
 {
     if (!r->present ||
         memcmp(r->present->snapshot->record.store_id, r->backup->snapshot->record.store_id, QS_STORE_ID_BYTES) != 0)
@@ -115,7 +115,7 @@ static enum qs_status settings_to_restore(const struct restore *r, struct entry_
 static enum qs_status build_restored(struct qs_store *store, struct writer *writer, struct restore *r,
                                      struct qs_commit_info *ret_info, struct qs_error *err)
 {
-    const struct qs_history *keep = history_to_keep(r);
+    struct qs_history *keep = history_to_keep(r);
     const struct qs_snapshot *content = r->backup->snapshot;
     const struct qs_snapshot *present = r->present ? r->present->snapshot : NULL;
     AUTO(entry_list_release) struct entry_list settings = {0};
@@ -125,10 +125,7 @@ static enum qs_status build_restored(struct qs_store *store, struct writer *writ
     if (status)
         return status;
     struct entry_list areas[AREA_COUNT] = {settings, content->areas[AREA_LOCKS], content->areas[AREA_TARGETS]};
-    struct build build = {.areas = areas,
-                          .history = keep,
-                          .history_count = qs_history_count(keep),
-                          .record = keep->snapshot->record};
+    struct build build = {.areas = areas, .history = keep, .record = keep->snapshot->record};
     struct history_entry entry = {.action = HISTORY_RESTORE,
                                   .previous = keep->snapshot->record.newest_history,
                                   .message = message};
@@ -169,9 +166,11 @@ static enum qs_status read_present(struct qs_store *store, struct writer *writer
             *err = damage;
         return status;
     }
-    if (writer->data_fd >= 0)
-        r->known = highest_generation(writer->data_fd, store->dir.scope) + 1; /* its record may be what was damaged */
-    return QS_OK;
+    if (writer->data_fd < 0)
+        return QS_OK;
+    status = highest_generation(writer->data_fd, store->dir.scope, &r->known, err);
+    r->known++; /* its record may be what was damaged */
+    return status;
 }
 
 static enum qs_status open_backup(const char *file, enum qs_scope scope, struct restore *r, struct qs_error *err)

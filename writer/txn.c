@@ -504,19 +504,15 @@ enum qs_status txn_put_target(struct qs_txn *txn, struct qs_bytes key, struct qs
 
 static enum qs_status roll_back(struct qs_txn *txn, uint64_t generation, struct qs_error *err)
 {
-    AUTO(history_pages_release) struct history_pages pages = {0};
     AUTO(history_release) struct qs_history *history = NULL;
-    AUTO(snapshot_release) struct qs_snapshot *present = NULL;
+    AUTO(snapshot_release) struct qs_snapshot *present = qs_snapshot_ref(txn->base);
     AUTO(snapshot_release) struct qs_snapshot *content = NULL;
-    enum qs_status status =
-        verified_read(txn->writer.data_fd,
-                      &(struct verified_read){SLOT_NEWER, SNAPSHOT_HISTORY, 0, history_visit, &pages}, &present, err);
-    if (status)
-        return status;
-    status = history_make(&present, &pages, &history, err);
-    if (status)
-        return status;
-    status = qs_history_at(history, generation, &content, err);
+    AUTO_FD int fd = dup(txn->writer.data_fd);
+    if (fd < 0)
+        return error_sys(err, QS_IO, errno, "the store cannot be kept open");
+    enum qs_status status = history_make(&fd, &present, &history, err);
+    if (!status)
+        status = qs_history_at(history, generation, &content, err);
     return status ? status : txn_become(txn, content, err);
 }
 

@@ -39,8 +39,9 @@ struct qs_record {
 };
 
 /* Takes a verified view of history and settings of the newest generation.
- * Ownership: the caller closes. Errors: as qs_snapshot_take; a broken chain is QS_DAMAGED. Cost: the length of the
- * history in pages of keys; records are decoded when asked for. */
+ * Ownership: the caller closes; a descriptor of the store's file stays open until then. Errors: as qs_snapshot_take; a
+ * broken chain is QS_DAMAGED. Cost: that of a read of the settings, and the newest record; a record asked for costs the
+ * pages on the way to it, whatever the length of the history. */
 QS_API enum qs_status qs_history_open(struct qs_store *store, struct qs_history **ret_history,
                                       struct qs_error *err) QS_MUST_USE;
 QS_API void qs_history_close(struct qs_history *history);
@@ -49,7 +50,8 @@ QS_API size_t qs_history_count(const struct qs_history *history);
 QS_API const struct qs_snapshot *qs_history_snapshot(const struct qs_history *history); /* borrowed */
 
 /* Record by index, oldest first. Borrowed until the next call of qs_history_record, _find, _at or _check on this
- * history. Errors: QS_NOT_FOUND (index), QS_DAMAGED. */
+ * history. Errors: QS_NOT_FOUND (index), QS_DAMAGED, QS_NEWER (a later version's record), QS_BUSY (its generation was
+ * taken back by a failed commit, or cut from the history meanwhile). */
 QS_API enum qs_status qs_history_record(struct qs_history *history, size_t index, const struct qs_record **ret_record,
                                         struct qs_error *err) QS_MUST_USE;
 /* Record by generation. Errors: QS_NOT_FOUND with the range that exists, QS_DAMAGED. */
@@ -58,9 +60,9 @@ QS_API enum qs_status qs_history_find(struct qs_history *history, uint64_t gener
 /* A change of the record last given out, NULL unless index < change_count. Borrowed until the next call. */
 QS_API const struct qs_change *qs_history_change(const struct qs_history *history, size_t index);
 
-/* The settings as of a generation, rebuilt from the newest by undoing records and checked against that generation's
- * digest. Ownership: a snapshot reference of the caller. Errors: QS_NOT_FOUND, QS_INVALID (a value on the way was
- * purged), QS_DAMAGED, QS_IO. */
+/* The settings as of a generation, rebuilt from the newest by undoing changes and checked against that generation's
+ * digest. Cost: a page or two for each record since, and the values that the generation has. Ownership: a snapshot
+ * reference of the caller. Errors: QS_NOT_FOUND, QS_INVALID (a value on the way was purged), QS_DAMAGED, QS_IO. */
 QS_API enum qs_status qs_history_at(struct qs_history *history, uint64_t generation, struct qs_snapshot **ret_snapshot,
                                     struct qs_error *err) QS_MUST_USE;
 

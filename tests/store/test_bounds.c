@@ -103,7 +103,7 @@ static const struct {
     enum qs_status (*run)(void);
     unsigned looks; /* enum craft_reader */
 } readers[] = {
-    {"get", get, CRAFT_GET},     {"policy", policy, CRAFT_GET}, {"watch", watch, CRAFT_LOG},
+    {"get", get, CRAFT_GET},     {"policy", policy, CRAFT_GET}, {"watch", watch, CRAFT_WATCH},
     {"log", log_all, CRAFT_LOG}, {"set", set, CRAFT_SET},       {"fsck", fsck, CRAFT_FSCK},
 };
 

@@ -13,7 +13,7 @@ struct craft {
     void (*make)(int fd); /* of a healthy store, open for reading and writing */
     unsigned harmless;    /* enum craft_reader: whom it does not stop, since he does not look there */
 };
-enum craft_reader { CRAFT_GET = 1, CRAFT_SET = 2, CRAFT_FSCK = 4, CRAFT_LOG = 8 };
+enum craft_reader { CRAFT_GET = 1, CRAFT_SET = 2, CRAFT_FSCK = 4, CRAFT_LOG = 8, CRAFT_WATCH = 16 };
 
 extern const struct craft crafts[];
 extern const size_t craft_count;
