@@ -114,7 +114,8 @@ make_for() {
     local goals=(all)
     [[ $1 == *.bats ]] || goals=("build/tests/$(basename "$1" .c)")
     if grep -q 'QS_BUILD"*/tests/replay' "$1"; then goals+=(tests); fi
-    if grep -q 'QS_BUILD"*/tests/' "$1"; then goals+=(build/tests/unflushed.so); fi
+    while read -r wanted; do goals+=("build/$wanted"); done < <(
+        grep -oE 'QS_BUILD"?/tests/[a-z_]+(\.so)?' "$1" | grep -v /replay | sed 's/.*tests/tests/' | sort -u)
     make -s -j"$(nproc)" -C "$copy" WERROR= "${goals[@]}" >"$scratch/make.log" 2>&1
 }
 

@@ -80,13 +80,13 @@ static enum qs_status open_log(const struct cli *cli, int *ret_fd, struct qs_err
     if (!entry)
         return error_set(err, QS_IO, "the password database has no entry for uid %u", (unsigned)geteuid());
     enum qs_status status = path_look(entry->pw_dir, "/", false, &home, err);
-    if (status == QS_OK && home.kind == PATH_ABSENT)
+    if (!status && home.kind == PATH_ABSENT)
         status = error_set(err, QS_ABSENT, "the home directory %s does not exist", entry->pw_dir);
-    if (status != QS_OK)
+    if (status)
         return status;
     const struct state_base base = state_base_of(home.path, cli->run.root, geteuid());
     status = state_open(&base, "journal", false, &dir, NULL, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     *ret_fd = openat(dir, "journal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (*ret_fd < 0)

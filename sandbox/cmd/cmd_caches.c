@@ -21,16 +21,19 @@ static enum qs_status clear(const struct state_base *base, const char *workspace
     enum qs_status status = state_open(base, whole, false, &fd, NULL, err);
     if (status == QS_ABSENT)
         return QS_OK; /* there are none */
-    return status == QS_OK ? empty_tree(fd, err) : status;
+    if (status)
+        return status;
+    return empty_tree(fd, err);
 }
 
 static enum qs_status seed(const struct state_base *base, const char *workspace, struct qs_error *err)
 {
     struct seed_count count = {0};
     enum qs_status status = caches_seed(base, workspace, &count, err);
-    if (status == QS_OK)
-        (void)printf("%llu files, %llu bytes\n", (unsigned long long)count.files, (unsigned long long)count.bytes);
-    return status;
+    if (status)
+        return status;
+    (void)printf("%llu files, %llu bytes\n", (unsigned long long)count.files, (unsigned long long)count.bytes);
+    return QS_OK;
 }
 
 static enum qs_status change(const struct cli *cli, struct qs_error *err)
@@ -45,9 +48,9 @@ static enum qs_status change(const struct cli *cli, struct qs_error *err)
                             : cli->run.workspace[0] == '/' ? strdup(cli->run.workspace)
                                                            : path_join(here, cli->run.workspace);
     enum qs_status status = path_look(entry->pw_dir, "/", false, &home, err);
-    if (status == QS_OK)
+    if (!status)
         status = path_look(given ? given : here ? here : "/", "/", false, &workspace, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (home.kind != PATH_DIR || workspace.kind != PATH_DIR)
         return error_set(err, QS_USAGE, "there is no such workspace or home directory");
@@ -55,7 +58,7 @@ static enum qs_status change(const struct cli *cli, struct qs_error *err)
     state_workspace_name(workspace.path, name);
     if (cli->clear)
         status = clear(&base, name, err);
-    if (status == QS_OK && cli->seed)
+    if (!status && cli->seed)
         status = seed(&base, name, err);
     return status;
 }

@@ -287,9 +287,10 @@ static enum qs_status print(const struct cli *cli, json_t *report, struct qs_err
     }
     AUTO(buf_release) struct buf text = {0};
     enum qs_status status = value_encode_pretty(report, &text, err);
-    if (status == QS_OK)
-        (void)printf("%s\n", text.data);
-    return status;
+    if (status)
+        return status;
+    (void)printf("%s\n", text.data);
+    return QS_OK;
 }
 
 enum qs_status cmd_inspect(struct cli *cli, int count, char **operands, struct qs_error *err)

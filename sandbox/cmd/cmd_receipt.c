@@ -14,7 +14,7 @@ static enum qs_status print(const struct cli *cli, const json_t *document, struc
     AUTO(buf_release) struct buf text = {0};
     enum qs_status status =
         cli->line.json ? value_encode_pretty(document, &text, err) : value_encode_yaml(document, &text, err);
-    if (status == QS_OK && (printf("%s%s", text.data, cli->line.json ? "\n" : "") < 0 || fflush(stdout) != 0))
+    if (!status && (printf("%s%s", text.data, cli->line.json ? "\n" : "") < 0 || fflush(stdout) != 0))
         status = error_set(err, QS_IO, "cannot write to standard output");
     return status;
 }
@@ -35,9 +35,9 @@ static enum qs_status make(const struct cli *cli, const json_t *old, json_t **re
     struct verify_report report;
     struct prepared prepared;
     enum qs_status status = prepare_run(&cli->run, false, &prepared, err);
-    if (status == QS_OK)
+    if (!status)
         status = verify_run(&request, &report, err);
-    if (status == QS_OK)
+    if (!status)
         status = receipt_make(&prepared, &report, &given, ret_receipt, err);
     prepared_release(&prepared);
     return status;
@@ -53,13 +53,13 @@ enum qs_status cmd_receipt(struct cli *cli, int count, char **operands, struct q
         return error_set(err, QS_USAGE, "options '--json' and '--yaml' exclude each other");
     if (cli->compare) /* before the checks: a wrong file costs no seconds */
         status = receipt_read(cli->compare, &old, err);
-    if (status == QS_OK)
+    if (!status)
         status = make(cli, old, &receipt, err);
-    if (status == QS_OK && old) {
+    if (!status && old) {
         comparison = receipt_compare(old, receipt);
         status = comparison ? QS_OK : error_memory(err);
     }
-    if (status == QS_OK)
+    if (!status)
         status = print(cli, comparison ? comparison : receipt, err);
     cli->exit_status = comparison && json_is_true(json_object_get(comparison, "due")) ? -QS_NOT_FOUND : 0;
     return status;

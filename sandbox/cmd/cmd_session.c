@@ -37,9 +37,9 @@ static enum qs_status freeze(const struct cli *cli, struct keeper *keeper, bool 
     const struct qs_policy_options where = {.size = sizeof where, .root = cli->run.root};
     struct qs_policy_result *result = NULL;
     enum qs_status status = qs_policy_read(&where, &result, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_policy_freeze(result, &keeper->policy, err);
-    if (status == QS_OK)
+    if (!status)
         *ret_limited = qs_policy_get(result)->limits.memory_bytes || qs_policy_get(result)->limits.processes;
     qs_policy_free(result);
     return status;

@@ -31,9 +31,10 @@ static enum qs_status print_json(const struct verify_report *report, struct qs_e
     AUTO(value_release) json_t *json = verify_json(report);
     AUTO(buf_release) struct buf text = {0};
     enum qs_status status = json ? value_encode_pretty(json, &text, err) : error_memory(err);
-    if (status == QS_OK)
-        (void)printf("%s\n", text.data);
-    return status;
+    if (status)
+        return status;
+    (void)printf("%s\n", text.data);
+    return QS_OK;
 }
 
 enum qs_status cmd_verify(struct cli *cli, int count, char **operands, struct qs_error *err)

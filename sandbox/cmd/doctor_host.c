@@ -47,7 +47,7 @@ void doctor_bwrap(const char *path, struct findings *findings)
 {
     struct qs_error err = {0};
     enum qs_status status = probe_bwrap(path, &err);
-    if (status != QS_OK) {
+    if (status) {
         finding_add_error(findings, "bwrap", FINDING_FAIL, &err, bwrap_advice(status));
         return;
     }

@@ -22,7 +22,7 @@ static int open_state(const struct state_base *base, const char *name, char **re
     struct qs_error err = {0};
     int fd = -1;
     enum qs_status status = state_open(base, name, false, &fd, ret_path, &err);
-    if (status == QS_OK)
+    if (!status)
         return fd;
     if (status != QS_ABSENT)
         finding_add_error(findings, "state", FINDING_FAIL, &err, "give it back to the runner alone: chown, chmod go-w");

@@ -246,7 +246,7 @@ static enum qs_status add_programs(const struct receipt_given *given, json_t *re
         if (!programs[i].name)
             program = json_null();
         enum qs_status status = program ? QS_OK : identify(programs[i].name, programs[i].version, &program, err);
-        if (status != QS_OK)
+        if (status)
             return status;
         if (json_object_set_new(receipt, programs[i].field, program) != 0)
             return error_memory(err);
@@ -263,9 +263,10 @@ enum qs_status receipt_make(const struct prepared *prepared, const struct verify
     if (!receipt || !plan || !rest || json_object_update(receipt, plan) != 0 || json_object_update(receipt, rest) != 0)
         return error_set(err, QS_INVALID, "the receipt cannot be made: a given text or a path is not UTF-8");
     enum qs_status status = add_programs(given, receipt, err);
-    if (status == QS_OK)
-        *ret_receipt = STEAL(receipt);
-    return status;
+    if (status)
+        return status;
+    *ret_receipt = STEAL(receipt);
+    return QS_OK;
 }
 
 /* ---- against an older one ---- */
@@ -345,7 +346,7 @@ enum qs_status receipt_read(const char *file, json_t **ret_receipt, struct qs_er
     enum qs_status status = doc_read(file, RECEIPT_MAX_BYTES, &doc, err);
     if (status == QS_NOT_FOUND) /* whose exit status is that of "a new one is due" */
         return error_set(err, QS_USAGE, "there is no file %s", file);
-    if (status != QS_OK)
+    if (status)
         return status;
     const char *format = json_string_value(json_object_get(doc_root(doc), "format"));
     if (!format || strcmp(format, RECEIPT_FORMAT) != 0) {

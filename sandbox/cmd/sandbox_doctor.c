@@ -22,9 +22,9 @@ static void look_state(const char *root, struct findings *findings)
         return;
     }
     enum qs_status status = path_look(entry->pw_dir, "/", false, &home, &err);
-    if (status == QS_OK && home.kind != PATH_DIR)
+    if (!status && home.kind != PATH_DIR)
         status = error_set(&err, QS_ABSENT, "the home directory %s does not exist", entry->pw_dir);
-    if (status != QS_OK) {
+    if (status) {
         finding_add_error(findings, "state", FINDING_FAIL, &err, "make it, or give the user another one");
         return;
     }
@@ -41,7 +41,7 @@ static enum qs_status print(const struct command_line *line, const struct findin
         return error_memory(err);
     if (line->json) {
         enum qs_status status = value_encode_pretty(report, &shown, err);
-        if (status != QS_OK)
+        if (status)
             return status;
         buf_add_char(&shown, '\n');
     } else {

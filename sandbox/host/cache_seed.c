@@ -95,9 +95,11 @@ static enum qs_status copy_directory(int from, int to, const char *name, int dep
     if (there < 0) /* a command has something else there, and it stays */
         return errno == ENOTDIR || errno == ELOOP ? QS_OK : failed("open", name, err);
     enum qs_status status = copy_all(below, there, depth + 1, count, err);
-    if (status == QS_OK && made && fchmod(there, st.st_mode & 0777) != 0) /* Go's are read-only */
+    if (status)
+        return status;
+    if (made && fchmod(there, st.st_mode & 0777) != 0) /* Go's are read-only */
         return failed("finish", name, err);
-    return status;
+    return QS_OK;
 }
 
 static enum qs_status copy_all(int from, int to, int depth, struct seed_count *count, struct qs_error *err)
@@ -110,7 +112,7 @@ static enum qs_status copy_all(int from, int to, int depth, struct seed_count *c
         cleanup_fd(&copy);
         return status;
     }
-    for (struct dirent *entry; status == QS_OK && (entry = readdir(dir));) {
+    for (struct dirent *entry; !status && (entry = readdir(dir));) {
         const char *name = entry->d_name;
         struct stat st;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)

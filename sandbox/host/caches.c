@@ -54,7 +54,7 @@ static enum qs_status open_base(const struct facts_request *request, struct host
     enum qs_status status = state_open(&base, whole, request->make_caches, &fd, &path, err);
     if (status == QS_ABSENT)
         return QS_OK;
-    if (status == QS_OK)
+    if (!status)
         fact_of(fd, path, &facts->cache_base);
     return status;
 }
@@ -71,7 +71,7 @@ static enum qs_status open_private(const struct facts_request *request, const st
         state_open_below(base->fd, base->path, facts->uid, name, request->make_caches, &fd, &path, err);
     if (status == QS_ABSENT)
         return QS_OK;
-    if (status == QS_OK)
+    if (!status)
         fact_of(fd, path, fact);
     else /* a command may have put something else there */
         error_add_advice(err, "'qsandbox caches --clear' makes new ones");
@@ -85,11 +85,11 @@ static enum qs_status look_one(const struct facts_request *request, struct host_
     *cache = (struct cache_fact){
         .name = table[i].value, .variable = table[i].variable, .also = table[i].also, .home.fd = -1, .source.fd = -1};
     enum qs_status status = path_look(table[i].place, facts->home.path, false, &cache->home, err);
-    if (status == QS_OK && cache->home.kind != PATH_DIR && cache->home.kind != PATH_ABSENT)
-        status = error_set(err, QS_INVALID, "%s is not a directory", cache->home.path);
-    if (status == QS_OK)
-        status = open_private(request, facts, table[i].name, &cache->source, err);
-    return status;
+    if (status)
+        return status;
+    if (cache->home.kind != PATH_DIR && cache->home.kind != PATH_ABSENT)
+        return error_set(err, QS_INVALID, "%s is not a directory", cache->home.path);
+    return open_private(request, facts, table[i].name, &cache->source, err);
 }
 
 enum qs_status caches_look(const struct facts_request *request, struct host_facts *facts, struct qs_error *err)
@@ -98,27 +98,32 @@ enum qs_status caches_look(const struct facts_request *request, struct host_fact
     if (!facts->caches)
         return error_memory(err);
     enum qs_status status = open_base(request, facts, err);
-    for (size_t i = 0; i < TABLE_COUNT && status == QS_OK; i++)
+    if (status)
+        return status;
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
         status = look_one(request, facts, i, err);
-    return status;
+        if (status)
+            return status;
+    }
+    return QS_OK;
 }
 
 enum qs_status caches_seed(const struct state_base *base, const char *workspace, struct seed_count *count,
                            struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    for (size_t i = 0; i < TABLE_COUNT && status == QS_OK; i++) {
-        for (size_t j = 0; j < SEEDS_MAX && table[i].seed[j] && status == QS_OK; j++) {
+    for (size_t i = 0; i < TABLE_COUNT && !status; i++) {
+        for (size_t j = 0; j < SEEDS_MAX && table[i].seed[j] && !status; j++) {
             AUTO(path_fact_release) struct path_fact from = {.fd = -1};
             AUTO_FREE char *host = path_join(table[i].place, table[i].seed[j]);
             char name[256];
             int to = -1;
             status = host ? path_look(host, base->home, true, &from, err) : error_memory(err);
-            if (status != QS_OK || from.kind != PATH_DIR)
+            if (status || from.kind != PATH_DIR)
                 continue;
             (void)snprintf(name, sizeof name, "caches/%s/%s/%s", workspace, table[i].name, table[i].seed[j]);
             status = state_open(base, name, true, &to, NULL, err);
-            if (status == QS_OK)
+            if (!status)
                 status = seed_tree(from.fd, to, count, err);
         }
     }

@@ -176,10 +176,10 @@ enum qs_status cgroup_make(const struct cgroup_fact *fact, const struct cgroup_l
 {
     struct cgroup group = {.parent = openat(fact->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), .fd = -1};
     enum qs_status status = cgroup_settle(fact, err);
-    if (status != QS_OK || group.parent < 0 || !enable(fact->fd, limits->memory_bytes != 0, limits->processes != 0)) {
+    if (status || group.parent < 0 || !enable(fact->fd, limits->memory_bytes != 0, limits->processes != 0)) {
         int error = errno;
         cleanup_fd(&group.parent);
-        return status != QS_OK ? status : error_sys(err, QS_IO, error, "cannot have the controllers of %s", fact->path);
+        return status ? status : error_sys(err, QS_IO, error, "cannot have the controllers of %s", fact->path);
     }
     sweep(group.parent);
     bool made = false;

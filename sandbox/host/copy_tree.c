@@ -39,7 +39,7 @@ enum qs_status empty_tree(int fd, struct qs_error *err)
     }
     if (fstat(dirfd(dir), &here) != 0 || fchmod(dirfd(dir), 0700) != 0)
         status = error_sys(err, QS_IO, errno, "cannot open a directory that is to be emptied");
-    while (status == QS_OK && (entry = readdir(dir))) {
+    while (!status && (entry = readdir(dir))) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             continue;
@@ -64,9 +64,11 @@ enum qs_status remove_tree(int parent, const char *name, struct qs_error *err)
     if (child < 0)
         return error_sys(err, QS_IO, errno, "cannot remove %s", name);
     enum qs_status status = empty_tree(child, err);
-    if (status == QS_OK && unlinkat(parent, name, AT_REMOVEDIR) != 0)
-        status = error_sys(err, QS_IO, errno, "cannot remove %s", name);
-    return status;
+    if (status)
+        return status;
+    if (unlinkat(parent, name, AT_REMOVEDIR) != 0)
+        return error_sys(err, QS_IO, errno, "cannot remove %s", name);
+    return QS_OK;
 }
 
 /* ---- copying ---- */
@@ -118,7 +120,7 @@ static enum qs_status copy_entries(struct copying *copying, int fd, int to, unsi
     }
     enum qs_status status = QS_OK;
     struct dirent *entry;
-    while (status == QS_OK && (entry = readdir(dir)))
+    while (!status && (entry = readdir(dir)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             status = copy_entry(copying, dirfd(dir), entry->d_name, to, entry->d_name, depth, err);
     (void)closedir(dir);

@@ -103,11 +103,14 @@ enum qs_status shim_look(const char *executable, struct path_fact *ret_fact, str
     if (beside.failed || installed.failed)
         return error_memory(err);
     enum qs_status status = look_shim_at(beside.data, &fact, err);
-    if (status == QS_OK && fact.kind == PATH_ABSENT)
+    if (status)
+        return status;
+    if (fact.kind == PATH_ABSENT)
         status = look_shim_at(installed.data, &fact, err);
-    if (status == QS_OK)
-        *ret_fact = fact;
-    return status;
+    if (status)
+        return status;
+    *ret_fact = fact;
+    return QS_OK;
 }
 
 /* ---- the runner ---- */
@@ -129,11 +132,12 @@ static enum qs_status look_user(const struct facts_request *request, struct host
     if (!facts->user || !facts->shell)
         return error_memory(err);
     enum qs_status status = path_look(request->home ? request->home : entry.pw_dir, "/", false, &facts->home, err);
-    if (status == QS_OK && facts->home.kind != PATH_DIR)
-        status = error_set(err, QS_INVALID, "the home directory %s does not exist", entry.pw_dir);
-    if (status == QS_OK)
-        facts->state = state_base_of(facts->home.path, request->root, facts->uid);
-    return status;
+    if (status)
+        return status;
+    if (facts->home.kind != PATH_DIR)
+        return error_set(err, QS_INVALID, "the home directory %s does not exist", entry.pw_dir);
+    facts->state = state_base_of(facts->home.path, request->root, facts->uid);
+    return QS_OK;
 }
 
 static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
@@ -150,13 +154,13 @@ static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
     facts->landlock_abi = sys_landlock_abi();
     AUTO(path_fact_release) struct path_fact var_tmp = {.fd = -1}, run = {.fd = -1};
     enum qs_status status = path_look_itself("/var/tmp", &var_tmp, NULL);
-    facts->has_var_tmp = status == QS_OK && var_tmp.kind == PATH_DIR;
+    facts->has_var_tmp = !status && var_tmp.kind == PATH_DIR;
     status = path_look_itself("/run", &run, NULL);
-    facts->has_run = status == QS_OK && run.kind == PATH_DIR;
+    facts->has_run = !status && run.kind == PATH_DIR;
     if (!facts->executable || !facts->kernel)
         return error_memory(err);
     status = shim_look(facts->executable, &facts->shim, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     return path_look("/etc/resolv.conf", "/", true, &facts->resolv, err);
 }
@@ -166,14 +170,16 @@ static enum qs_status look_self(struct host_facts *facts, struct qs_error *err)
 static enum qs_status guard_root(const struct qs_policy *policy, struct root_fact *root, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    for (size_t i = 0; i < policy->protected_paths.count && status == QS_OK; i++) {
+    for (size_t i = 0; i < policy->protected_paths.count; i++) {
         const char *name = policy->protected_paths.items[i];
         if (strncmp(name, ".git/", 5) == 0) /* all of it is covered, or read-only */
             continue;
         AUTO_FREE char *path = path_join(root->dir.path, name);
         status = path ? guard_below(root->dir.path, path, &root->guarded, &root->pinned, err) : error_memory(err);
+        if (status)
+            return status;
     }
-    return status;
+    return QS_OK;
 }
 
 static enum qs_status look_root(const struct facts_request *request, struct host_facts *facts, const char *given,
@@ -182,7 +188,7 @@ static enum qs_status look_root(const struct facts_request *request, struct host
     struct root_fact *root = &facts->roots[facts->root_count++];
     *root = (struct root_fact){.dir.fd = -1, .git = {.dot_git.fd = -1}};
     enum qs_status status = path_look(given, facts->home.path, true, &root->dir, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (root->dir.kind == PATH_ABSENT)
         return error_set(err, QS_INVALID, "the writable root %s does not exist", given);
@@ -213,7 +219,7 @@ static enum qs_status look_workspace(const struct facts_request *request, struct
     if (!workspace)
         return error_sys(err, QS_USAGE, errno, "cannot tell the current directory");
     enum qs_status status = look_root(request, facts, workspace, err);
-    if (status != QS_OK && facts->roots[0].dir.kind != PATH_DIR && status == QS_INVALID)
+    if (status && facts->roots[0].dir.kind != PATH_DIR && status == QS_INVALID)
         return error_set(err, QS_USAGE, "the workspace %s is not a directory that can be reached", workspace);
     return status;
 }
@@ -249,7 +255,7 @@ static enum qs_status look_cwd(const struct facts_request *request, struct host_
     if (!given)
         return error_sys(err, QS_USAGE, errno, "cannot tell the current directory");
     enum qs_status status = path_look(given, "/", false, &fact, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (fact.kind != PATH_DIR)
         return error_set(err, QS_USAGE, "%s is not a directory", given);
@@ -308,11 +314,11 @@ static enum qs_status look_host_sockets(const char *table, struct path_facts *fa
 static enum qs_status guard_hidden(struct host_facts *facts, const struct path_fact *hidden, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    for (size_t i = 0; i < facts->root_count && status == QS_OK; i++) {
+    for (size_t i = 0; i < facts->root_count && !status; i++) {
         struct root_fact *root = &facts->roots[i];
         const char *top = root->dir.path;
         status = guard_seen(top, hidden, err);
-        if (status == QS_OK && hidden->path && path_within(hidden->path, top) && strcmp(hidden->path, top) != 0)
+        if (!status && hidden->path && path_within(hidden->path, top) && strcmp(hidden->path, top) != 0)
             status = guard_way(top, hidden->path, &root->pinned, err);
     }
     return status;
@@ -325,12 +331,12 @@ static enum qs_status look_list(const struct qs_list *list, struct host_facts *h
                                 struct path_facts *facts, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    for (size_t i = 0; i < list->count && status == QS_OK; i++) {
+    for (size_t i = 0; i < list->count && !status; i++) {
         struct path_fact fact = {.fd = -1};
         status = path_look(list->items[i], host->home.path, keep_fd, &fact, err);
-        if (status == QS_OK && seen)
+        if (!status && seen)
             status = seen(host, &fact, err);
-        if (status != QS_OK) {
+        if (status) {
             path_fact_release(&fact);
             break;
         }
@@ -347,7 +353,7 @@ static enum qs_status look_stores(const struct facts_request *request, struct ho
     char *fixed[] = {(char *)"/etc/qsettings", (char *)"~/.config/qsettings", (char *)"~/.local/state/qsettings"};
     struct qs_list places = {.items = fixed, .count = 3};
     enum qs_status status = look_list(&places, facts, false, NULL, &facts->stores, err);
-    if (status != QS_OK || !request->root)
+    if (status || !request->root)
         return status;
     char *root[] = {(char *)request->root};
     struct qs_list extra = {.items = root, .count = 1};

@@ -100,7 +100,7 @@ static enum qs_status follow_link(struct walk *walk, const char *link, struct pa
     if (++walk->hops > QS_LINK_HOPS_MAX)
         return error_set(err, QS_INVALID, "%s: more than %u symbolic links on the way", fact->given, QS_LINK_HOPS_MAX);
     enum qs_status status = remember_link(fact, link, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     char rest[PATH_MAX];
     int need = snprintf(rest, sizeof rest, "%s/%s", target, walk->rest);
@@ -220,7 +220,7 @@ static __attribute__((noinline)) enum qs_status look_by_steps(struct path_fact *
     bool absent = false;
     while (next_segment(&walk, segment)) {
         enum qs_status status = step(&walk, segment, fact, &absent, err);
-        if (status != QS_OK || absent)
+        if (status || absent)
             return status;
     }
     const char *place = walk.done[0] ? walk.done : "/";
@@ -249,9 +249,9 @@ enum qs_status path_look(const char *given, const char *home, bool keep_fd, stru
 {
     struct path_fact fact = {.fd = -1};
     enum qs_status status = expand(given, home, &fact.given, err);
-    if (status == QS_OK)
+    if (!status)
         status = look(&fact, keep_fd, err);
-    if (status != QS_OK) {
+    if (status) {
         path_fact_release(&fact);
         return status;
     }
@@ -288,7 +288,7 @@ enum qs_status path_look_itself(const char *path, struct path_fact *ret_fact, st
         status = find_closed(&fact, err);
     else if (errno != ENOENT && errno != ENOTDIR)
         status = error_sys(err, QS_INVALID, errno, "%s: a symbolic link on the way", path);
-    if (status != QS_OK) {
+    if (status) {
         path_fact_release(&fact);
         return status;
     }

@@ -161,7 +161,7 @@ enum qs_status probe_namespaces(const char *path, struct qs_error *err)
 enum qs_status probe_explain(const char *path, int exit_status, const char *text, struct qs_error *err)
 {
     enum qs_status status = probe_namespaces(path, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     return error_set(err, QS_IO, "bubblewrap could not set the sandbox up (exit status %d): %s", exit_status,
                      text[0] ? text : "it gave no reason");

@@ -67,11 +67,11 @@ static enum qs_status descend(int fd, char *way, const char *whole, bool make, u
     char *more = NULL;
     for (char *part = strtok_r(way, "/", &more); part; part = strtok_r(NULL, "/", &more)) {
         enum qs_status status = enter(&at, part, make, whole, err);
-        if (status != QS_OK)
+        if (status)
             return status;
     }
     enum qs_status status = check_own(at, whole, uid, err);
-    if (status == QS_OK)
+    if (!status)
         *ret_fd = steal_fd(&at);
     return status;
 }
@@ -91,9 +91,11 @@ enum qs_status state_open(const struct state_base *base, const char *name, bool 
     if (fd < 0)
         return error_sys(err, errno == ENOENT ? QS_ABSENT : QS_IO, errno, "cannot open %s", start);
     enum qs_status status = descend(steal_fd(&fd), way, whole, make, base->uid, ret_fd, err);
-    if (status == QS_OK && ret_path)
+    if (status)
+        return status;
+    if (ret_path)
         *ret_path = STEAL(whole);
-    return status;
+    return QS_OK;
 }
 
 enum qs_status state_open_below(int dir, const char *dir_path, uid_t uid, const char *name, bool make, int *ret_fd,
@@ -106,7 +108,8 @@ enum qs_status state_open_below(int dir, const char *dir_path, uid_t uid, const 
     if (fd < 0)
         return error_sys(err, QS_IO, errno, "cannot open %s", dir_path);
     enum qs_status status = descend(fd, way, whole, make, uid, ret_fd, err);
-    if (status == QS_OK)
-        *ret_path = STEAL(whole);
-    return status;
+    if (status)
+        return status;
+    *ret_path = STEAL(whole);
+    return QS_OK;
 }

@@ -110,8 +110,8 @@ static enum qs_status check_links(const struct host_facts *facts, struct qs_erro
         places[i] = facts->roots[i].dir.path;
     qsort(places, facts->root_count, sizeof *places, compare_paths);
     enum qs_status status = QS_OK;
-    for (size_t i = 1; i < facts->root_count && status == QS_OK; i++)
-        for (size_t j = 0; j < facts->roots[i].dir.link_count && status == QS_OK; j++)
+    for (size_t i = 1; i < facts->root_count && !status; i++)
+        for (size_t j = 0; j < facts->roots[i].dir.link_count && !status; j++)
             if (covered(facts->roots[i].dir.links[j], places, facts->root_count))
                 status = refuse(&facts->roots[i], false, "is reached through a link in a writable place,",
                                 facts->roots[i].dir.links[j], err);
@@ -126,9 +126,9 @@ enum qs_status plan_check_roots(const struct qs_policy *policy, const struct hos
     for (size_t i = 0; i < facts->root_count; i++) {
         const struct root_fact *root = &facts->roots[i];
         enum qs_status status = check_place(facts, root, i == 0, err);
-        if (status == QS_OK)
+        if (!status)
             status = check_hidden(facts, root, i == 0, err);
-        if (status != QS_OK)
+        if (status)
             return status;
         if (root->dir.uid != facts->uid) {
             error_set(err, QS_UNTRUSTED, "%s %s belongs to uid %u, not to the runner (uid %u)",

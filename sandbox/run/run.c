@@ -506,7 +506,7 @@ bool run_retry(struct run_request *request, const struct host_facts *facts, stru
     result->bwrap_failed = false;
     request->by_name = true;
     *status = check_by_name(facts, err);
-    return *status == QS_OK;
+    return !*status;
 }
 
 enum qs_status run_plan(const struct run_request *request, const struct host_facts *facts,

@@ -30,9 +30,9 @@ enum qs_status run_log_open(const struct state_base *base, struct run_log *ret_l
     AUTO_FD int dir = -1;
     uint8_t id[(RUN_LOG_ID_BYTES - 1) / 2];
     enum qs_status status = state_open(base, "journal", true, &dir, NULL, err);
-    if (status == QS_OK)
+    if (!status)
         status = os_random(id, sizeof id, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     bool made = true;
     AUTO_FD int fd = openat(dir, "journal", O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -164,12 +164,12 @@ static enum qs_status append_locked(struct run_log *log, const char *type, json_
     struct run_log_tail tail = {0};
     AUTO(buf_release) struct buf line = {0};
     enum qs_status status = read_tail(log->fd, &tail, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     if (!add_chain(log, type, &tail, fields))
         return error_memory(err);
     status = value_encode(fields, &line, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     buf_add_char(&line, '\n');
     if (line.failed || line.len > RUN_LOG_RECORD_MAX_BYTES)
@@ -189,7 +189,7 @@ static enum qs_status append_locked(struct run_log *log, const char *type, json_
 enum qs_status run_log_append(struct run_log *log, const char *type, json_t *fields, bool durable, struct qs_error *err)
 {
     enum qs_status status = lock_log(log->fd, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     status = append_locked(log, type, fields, durable, err);
     unlock_log(log->fd);

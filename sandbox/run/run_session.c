@@ -40,7 +40,7 @@ enum qs_status run_session_enter(const char *text, struct run_session *ret_sessi
     AUTO(run_session_release) struct run_session session = RUN_SESSION_NONE;
     char own[64];
     enum qs_status status = session_find(text, NULL, &found, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     session.record = found.record;
     session.process = sys_pidfd_open(found.pid);
@@ -53,9 +53,9 @@ enum qs_status run_session_enter(const char *text, struct run_session *ret_sessi
     if (session.process < 0 || !session_still(&found))
         return session_refuse("it has ended", err);
     status = check_time(&session, err);
-    if (status == QS_OK)
+    if (!status)
         status = qs_policy_thaw(found.policy_fd, ret_result, err);
-    if (status == QS_OK) {
+    if (!status) {
         *ret_session = session;
         session = RUN_SESSION_NONE;
     }

@@ -161,9 +161,12 @@ static enum qs_status check_socket(int fd, const struct plan *plan, struct qs_er
 static enum qs_status check_stdio(const struct plan *plan, struct qs_error *err)
 {
     enum qs_status status = QS_OK;
-    for (int fd = 0; fd <= 2 && status == QS_OK; fd++)
+    for (int fd = 0; fd <= 2; fd++) {
         status = check_socket(fd, plan, err);
-    return status;
+        if (status)
+            return status;
+    }
+    return QS_OK;
 }
 
 enum qs_status run_start(const struct plan *plan, bool by_name, const struct cgroup *group, const sigset_t *mask,

@@ -143,9 +143,9 @@ static enum qs_status move_across(const struct leaving *leaving, int quarantine,
     if (renameat2(leaving->parent, leaving->last, leaving->parent, beside, RENAME_NOREPLACE) != 0)
         return error_sys(err, QS_IO, errno, "cannot move %s of %s away", leaving->path, leaving->root);
     enum qs_status status = copy_tree(leaving->parent, beside, quarantine, leaving->last, &why);
-    if (status == QS_OK)
+    if (!status)
         status = remove_tree(leaving->parent, beside, &why);
-    if (status == QS_OK)
+    if (!status)
         return note(leaving, place, "", err);
     char more[QS_ERROR_TEXT_BYTES + 80];
     (void)snprintf(more, sizeof more, " beside it: it cannot be copied to the quarantine (%s)", why.message);
@@ -164,7 +164,7 @@ static enum qs_status move(const struct leaving *leaving, struct qs_error *err)
     stamp(when);
     (void)snprintf(whole, sizeof whole, "quarantine/%s/%s", leaving->found->workspace, when);
     enum qs_status status = state_open(&leaving->found->base, whole, true, &quarantine, &place, err);
-    if (status != QS_OK)
+    if (status)
         return status;
     int code = renameat2(parent, last, quarantine, last, RENAME_NOREPLACE);
     if (code != 0 && (errno == EACCES || errno == EPERM) && make_movable(parent, last))

@@ -29,7 +29,7 @@ static enum qs_status random_word(char word[DECOY_WORD_BYTES], struct qs_error *
 {
     uint8_t bytes[(DECOY_WORD_BYTES - 1) / 2];
     enum qs_status status = os_random(bytes, sizeof bytes, err);
-    for (size_t i = 0; status == QS_OK && i < sizeof bytes; i++)
+    for (size_t i = 0; !status && i < sizeof bytes; i++)
         (void)snprintf(word + 2 * i, 3, "%02x", bytes[i]);
     return status;
 }
@@ -130,24 +130,34 @@ static enum qs_status make_repositories(const struct decoys *decoys, struct qs_e
                  {"worktree/nested/.git/HEAD", "ref: refs/heads/main\n"},
                  {"worktree/nested/.git/config", config}};
     enum qs_status status = make_dirs(decoys, dirs, err);
-    for (size_t i = 0; i < sizeof files / sizeof files[0] && status == QS_OK; i++)
+    if (status)
+        return status;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         status = make_file(decoys->base, files[i].name, files[i].text, err);
-    return status;
+        if (status)
+            return status;
+    }
+    return QS_OK;
 }
 
 static enum qs_status make_files(const struct decoys *decoys, struct qs_error *err)
 {
     static const char *const dirs[] = {"wall", "outside", NULL};
     enum qs_status status = make_dirs(decoys, dirs, err);
-    if (status == QS_OK && mkdir(decoys->hidden_dir, 0700) != 0)
-        status = error_sys(err, QS_IO, errno, "cannot make a directory to hide");
-    if (status == QS_OK)
-        status = make_file(decoys->hidden_dir, "secret", decoys->secret, err);
-    if (status == QS_OK)
-        status = make_file(decoys->base, "hidden-file", decoys->secret, err);
-    if (status == QS_OK)
-        status = make_file(decoys->outside, "existing", "", err);
-    return status == QS_OK ? make_repositories(decoys, err) : status;
+    if (status)
+        return status;
+    if (mkdir(decoys->hidden_dir, 0700) != 0)
+        return error_sys(err, QS_IO, errno, "cannot make a directory to hide");
+    status = make_file(decoys->hidden_dir, "secret", decoys->secret, err);
+    if (status)
+        return status;
+    status = make_file(decoys->base, "hidden-file", decoys->secret, err);
+    if (status)
+        return status;
+    status = make_file(decoys->outside, "existing", "", err);
+    if (status)
+        return status;
+    return make_repositories(decoys, err);
 }
 
 /* ---- sockets ---- */
@@ -312,19 +322,19 @@ enum qs_status decoys_make(const char *home, struct decoys *ret_decoys, struct q
 {
     struct decoys decoys = {.unix_fd = -1, .abstract_fd = -1, .tcp_fd = -1, .dns_fd = -1, .victim_fd = -1};
     enum qs_status status = random_word(decoys.secret, err);
-    if (status == QS_OK)
+    if (!status)
         status = random_word(decoys.marker, err);
-    if (status == QS_OK)
+    if (!status)
         status = make_base(home, &decoys, err);
-    if (status == QS_OK)
+    if (!status)
         status = name_all(&decoys, err);
-    if (status == QS_OK)
+    if (!status)
         status = make_files(&decoys, err);
-    if (status == QS_OK)
+    if (!status)
         status = make_sockets(&decoys, err);
-    if (status == QS_OK)
+    if (!status)
         status = make_victim(&decoys, err);
-    if (status != QS_OK) {
+    if (status) {
         decoys_release(&decoys);
         return status;
     }

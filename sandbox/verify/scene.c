@@ -81,9 +81,9 @@ static enum qs_status make_log(struct stage *stage, struct qs_error *err)
         return QS_OK;
     enum qs_status status = run_log_open(base, &log, err);
     run_log_close(&log);
-    if (status == QS_OK)
+    if (!status)
         status = state_open(base, "journal", false, &fd, &dir, err);
-    if (status == QS_OK && !(stage->run_log = path_join(dir, "journal")))
+    if (!status && !(stage->run_log = path_join(dir, "journal")))
         status = error_memory(err);
     return status;
 }
@@ -100,16 +100,16 @@ static enum qs_status plan(struct stage *stage, struct qs_error *err)
         return error_memory(err);
     struct prepared *prepared = &stage->prepared;
     enum qs_status status = prepare_run(&stage->options, true, prepared, err);
-    if (status == QS_OK)
+    if (!status)
         status = hide_decoys(stage, err);
-    if (status == QS_OK)
+    if (!status)
         status = make_log(stage, err);
-    if (status == QS_OK && stage->kind == SCENE_WALL && prepared->policy.limits.wall_seconds)
+    if (!status && stage->kind == SCENE_WALL && prepared->policy.limits.wall_seconds)
         prepared->policy.limits.wall_seconds = WALL_SECONDS;
-    if (status == QS_OK)
+    if (!status)
         status = prepare_plan(&stage->options, true, prepared, err);
 #ifdef QS_SANDBOX_CONTROLS
-    if (status == QS_OK && verify_alter)
+    if (!status && verify_alter)
         verify_alter(&prepared->plan);
 #endif
     return status;
@@ -223,7 +223,7 @@ static enum qs_status choose_program(const struct stage *stage, char **ret_path,
         if (!path || !is_visible(plan, path))
             continue;
         enum qs_status status = copy_self(path, err);
-        if (status == QS_OK)
+        if (!status)
             *ret_path = STEAL(path);
         return status;
     }
@@ -240,14 +240,16 @@ static enum qs_status run_probe(struct stage *stage, struct run_result *result, 
     (void)snprintf(kind, sizeof kind, "%d", (int)stage->kind);
     AUTO_FREE char *program = NULL;
     enum qs_status status = choose_program(stage, &program, err);
+    if (status)
+        return status;
     char *argv[] = {program, (char *)"--probe", kind, NULL};
     struct run_request request = {.plan = &stage->prepared.plan, .env = &stage->prepared.env, .argv = argv};
-    if (status == QS_OK)
-        status = run_plan(&request, &stage->prepared.facts, result, err);
-    if (status == QS_OK && result->not_run)
-        status =
-            error_set(err, QS_USAGE, "%s cannot be executed inside: %s", argv[0], strerrordesc_np(result->not_run));
-    return status;
+    status = run_plan(&request, &stage->prepared.facts, result, err);
+    if (status)
+        return status;
+    if (result->not_run)
+        return error_set(err, QS_USAGE, "%s cannot be executed inside: %s", argv[0], strerrordesc_np(result->not_run));
+    return QS_OK;
 }
 
 /* All checks of the scene. */
@@ -265,7 +267,7 @@ static void skip(const struct stage *stage, const char *why, struct scene_outcom
 static void run_stage(struct stage *stage, struct scene_outcome *outcome)
 {
     outcome->status = plan(stage, &outcome->err);
-    if (outcome->status != QS_OK)
+    if (outcome->status)
         return;
     if (stage->kind == SCENE_WORKTREE && !stage->prepared.plan.writable)
         skip(stage, "the policy is read-only", outcome);
@@ -276,9 +278,9 @@ static void run_stage(struct stage *stage, struct scene_outcome *outcome)
     AUTO_FD int leaked = open(stage->decoys->hidden_file, O_RDONLY | O_CLOEXEC);
     if (leaked < 0 || dup2(leaked, LEAKED_FD) < 0)
         outcome->status = error_sys(&outcome->err, QS_IO, errno, "cannot open the descriptor to leak");
-    if (outcome->status == QS_OK)
+    if (!outcome->status)
         outcome->status = set_stdio(stage, &outcome->err);
-    if (outcome->status == QS_OK)
+    if (!outcome->status)
         outcome->status = run_probe(stage, &outcome->result, &outcome->err);
 }
 

@@ -92,7 +92,7 @@ static enum qs_status run_scenes(const struct verify_request *request, struct de
     struct scene scenes[SCENE_COUNT] = {0};
     unsigned wanted = request->scenes ? request->scenes : (1u << SCENE_COUNT) - 1;
     enum qs_status status = QS_OK;
-    for (unsigned i = 0; i < SCENE_COUNT && status == QS_OK; i++)
+    for (unsigned i = 0; i < SCENE_COUNT && !status; i++)
         if (wanted >> i & 1u)
             status = scene_start(request, decoys, mask, (enum verify_scene)i, &scenes[i], err);
     for (unsigned i = 0; i < SCENE_COUNT; i++) {
@@ -103,7 +103,7 @@ static enum qs_status run_scenes(const struct verify_request *request, struct de
         scene_finish(&scenes[i], report, &outcome, &held_open);
         judge((enum verify_scene)i, decoys, &outcome, held_open, report);
         explain_missing((enum verify_scene)i, &outcome, report);
-        if (i == SCENE_MAIN && outcome.status != QS_OK && status == QS_OK) {
+        if (i == SCENE_MAIN && outcome.status && !status) {
             status = outcome.status;
             if (err)
                 *err = outcome.err;
@@ -127,12 +127,12 @@ enum qs_status verify_run(const struct verify_request *request, struct verify_re
     sigaddset(&ends, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &ends, &old);
     enum qs_status status = decoys_make(entry->pw_dir, &decoys, err);
-    if (status == QS_OK) {
+    if (!status) {
         status = run_scenes(request, &decoys, &old, &report, err);
         decoys_release(&decoys);
     }
     (void)sigprocmask(SIG_SETMASK, &old, NULL);
-    if (status == QS_OK)
+    if (!status)
         *ret_report = report;
     return status;
 }
