@@ -182,6 +182,10 @@ P='{"tools":{"executionSandbox":{"filesystem":"workspace-write","network":"close
     update pilot
     update plain
     same "$(value pilot x) $(value plain x)" "2 1"
+    rm "$SCRATCH"/plain/var/spool/qfleet/*
+    cp "$CARRIER"/bundle-1-2.json* "$SCRATCH/plain/var/spool/qfleet/"
+    on plain apply # what was paused is not opened again, though nothing was committed since
+    is 7 "older than 1-3"
     machine fresh
     update fresh # gets the proven document while the rollout is paused
     same "$(value fresh x)" 1
