@@ -73,8 +73,12 @@ static void check_report(struct qs_bytes input)
     struct qs_bytes signature = {zero ? zero + 1 : "", zero ? input.len - len - 1 : 0};
     enum qs_status status = report_parse((struct qs_bytes){input.data, len}, signature, &report, &err);
     refused_or_good(status, &err);
-    if (!status)
-        report_release(&report);
+    if (status)
+        return;
+    struct buf again = {0};
+    MUST(report_format(&report, &again, &err) == QS_OK && again.len <= FLEET_REPORT_MAX_BYTES + 1024);
+    buf_release(&again);
+    report_release(&report);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

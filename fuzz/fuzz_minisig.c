@@ -29,6 +29,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct minisig sig;
     struct buf made = {0};
     uint32_t signers = 0;
+    char line[MINISIG_KEY_TEXT_BYTES] = "", again[MINISIG_KEY_TEXT_BYTES];
+    struct public_key key;
+    if (size)
+        memcpy(line, data, size < sizeof line ? size : sizeof line - 1);
+    if (!public_key_parse(line, &key, &err)) {
+        public_key_format(&key, again);
+        MUST(!strcmp(line, again));
+    }
     enum qs_status status = minisig_parse(data, size, &sig, &err);
     MUST(status == QS_OK || ((status == QS_INVALID || status == QS_UNTRUSTED) && err.message[0]));
     if (!status && !minisig_check(&sig, (struct qs_bytes){text, 7}, &role, &signers, &err)) {
