@@ -54,10 +54,12 @@ void html_text(struct buf *out, const char *text)
 
 static void open_tag(struct buf *out, const char *name, const char *kind)
 {
-    buf_printf(out, kind ? "<%s class=\"%s\"" : "<%s", name, kind);
+    buf_printf(out, "<%s", name);
+    if (kind)
+        buf_printf(out, " class=\"%s\"", kind);
 }
 
-static void formatted(struct buf *out, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void formatted(struct buf *out, const char *format, va_list args)
 {
     char text[TEXT_BYTES];
     (void)vsnprintf(text, sizeof text, format, args);

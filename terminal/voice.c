@@ -170,11 +170,21 @@ void voice_error(const struct command_line *line, const struct qs_error *err)
     voice_error_with(line, err, NULL);
 }
 
+/* "KIND: ", or nothing. Where the exit status is another program's, it is also the only place for the number. */
+static void add_kind(const struct command_line *line, const struct qs_error *err, struct buf *text)
+{
+    const char *kind = line->program->kind ? line->program->kind(err->status) : qs_status_name(err->status);
+    size_t len = strlen(kind);
+    bool said = strncmp(err->message, kind, len) == 0 && err->message[len] == ':'; /* "no policy: no policy: ..." */
+    if (line->command && command_takes_command(line->command))
+        buf_printf(text, "status %d (%s): ", -err->status, kind);
+    else if (err->status != QS_USAGE && err->status != QS_FOLLOW_UP && !said)
+        buf_printf(text, "%s: ", kind);
+}
+
 void voice_error_with(const struct command_line *line, const struct qs_error *err, json_t *members)
 {
     AUTO(buf_release) struct buf text = {0};
-    const char *kind = line->program->kind ? line->program->kind(err->status) : qs_status_name(err->status);
-    size_t len = strlen(kind);
     if (!err->message[0])
         return;
     if (line->json) {
@@ -185,9 +195,7 @@ void voice_error_with(const struct command_line *line, const struct qs_error *er
     buf_printf(&text, "%s: ", line->program->name);
     if (line->command)
         buf_printf(&text, "%s: ", line->command->name);
-    bool said = strncmp(err->message, kind, len) == 0 && err->message[len] == ':'; /* "no policy: no policy: ..." */
-    if (err->status != QS_USAGE && err->status != QS_FOLLOW_UP && !said)
-        buf_printf(&text, "%s: ", kind);
+    add_kind(line, err, &text);
     paint(&text, PAINT_END);
     add_what(err, &text);
     add_where(err, &text);

@@ -6,7 +6,8 @@
  *     qsettings: get: not found: no such setting in the user scope ('ui.thme'); did you mean 'ui.theme'?
  *     qsettings: set: unknown option '--bogus'; see 'qsettings set --help'
  *
- * KIND is the name of the status. It is left out if the command line was wrong, and if what was asked for is done.
+ * KIND is the name of the status. It is left out if the command line was wrong, and if what was asked for is done. A
+ * command that runs another program, whose status its own is, says "status 4 (no policy)", always.
  * Words of the reader's are in '...', and so are commands to paste.
  *
  * A command of this project in an advice goes to the same stores: --root DIR and the scope of the line are put into it.

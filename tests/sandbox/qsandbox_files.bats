@@ -24,7 +24,7 @@ load ../support/sandbox
 @test "without a command run says on one line how it is given" {
     run -125 sandboxed root
     [ "${#lines[@]}" -eq 1 ]
-    [[ ${lines[0]} == "qsandbox: run: PROGRAM is missing; usage: qsandbox run [OPTIONS] -- PROGRAM [ARGUMENT...]" ]]
+    [[ ${lines[0]} == "qsandbox: run: status 2 (usage): PROGRAM is missing; usage: qsandbox run [OPTIONS] -- PROGRAM [ARGUMENT...]" ]]
 }
 
 @test "without a policy nothing runs" {
@@ -32,7 +32,7 @@ load ../support/sandbox
     for user in root ann; do
         run sandboxed $user -- touch ran
         [ "$status" -eq 125 ]
-        [[ ${lines[0]} == "qsandbox: run: no policy: "* ]]
+        [[ ${lines[0]} == "qsandbox: run: status 4 (no policy): "* ]]
         [ ! -e "$(ws $user)/ran" ]
     done
 }
@@ -42,16 +42,16 @@ load ../support/sandbox
     truncate -s 100 "$base/root/system/data.mdb"
     run sandboxed root -- touch ran
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *": damaged: "* ]]
+    [[ ${lines[0]} == *"status 6 "* ]]
     cp -a "$base/data.mdb" "$base/root/system/data.mdb"
     chmod 666 "$base/root/system/data.mdb"
     run sandboxed root -- touch ran
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *": untrusted or not permitted: "* ]]
+    [[ ${lines[0]} == *"status 7 "* ]]
     rm -r "$base/root/system"
     run sandboxed root -- touch ran
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *": absent: "* ]]
+    [[ ${lines[0]} == *"status 5 "* ]]
     [ ! -e "$(ws root)/ran" ]
 }
 
@@ -97,7 +97,7 @@ load ../support/sandbox
     mkdir "$base/foreign"
     run sandboxed ann --workspace "$base/foreign" -- true
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *": untrusted or not permitted: "* ]]
+    [[ ${lines[0]} == *"status 7 "* ]]
 }
 
 # ---- the file system ----

@@ -65,7 +65,7 @@ only() { policy '{"filesystem":"workspace-write","network":"closed"}' "{\"audit\
     only '{"processes":10}'
     run groupless root sh -c "$(run_in root)" sh touch ran
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *": invalid input: "*"executor.limits.processes would not bind"*"no control groups of version 2"* ]]
+    [[ ${lines[0]} == *"status 3 "*"executor.limits.processes would not bind"*"no control groups of version 2"* ]]
     [ ! -e "$(ws root)/ran" ]
     run groupless ann sh -c "$(run_in ann)" sh python3 "$base/forks.py"
     [ "$output" -lt 10 ]
@@ -177,7 +177,7 @@ P
     eventually gone $mark
     eventually grep -q "ended with its session's time, --timeout of 2 s" "$base/home/ann/log"
     [ "$(cat "$(ws ann)/late.status")" = 125 ]
-    grep -q ": untrusted or not permitted: .*the session's time is over" "$(ws ann)/late.log"
+    grep -q "status 7 .*the session's time is over" "$(ws ann)/late.log"
     [ ! -e "$(ws ann)/late" ]
 }
 
@@ -257,7 +257,7 @@ exec 9<>hold; echo >&9; wait
 P
     run groupless root sh -c "$(session_in root '--processes 12')" sh "$base/agent.sh"
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *": invalid input: "*"--processes would not bind"* ]]
+    [[ ${lines[0]} == *"status 3 "*"--processes would not bind"* ]]
     delegate || return 0
     for user in ann root; do
         [ $user = ann ] || chown -R 0 "$delegated"

@@ -44,20 +44,20 @@ E
     as_first="mount -t tmpfs none $base/layers && mkdir $base/layers/upper $base/layers/work &&
         mount -t overlay -o lowerdir=/usr/bin,upperdir=$base/layers/upper,workdir=$base/layers/work none /usr/bin && rm /usr/bin/bwrap" \
         run sandboxed ann -- touch ran
-    refused ": absent: " "there is no /usr/bin/bwrap" "install the package bubblewrap"
+    refused "status 5" "there is no /usr/bin/bwrap" "install the package bubblewrap"
     another=$(another_bwrap </usr/bin/bwrap)
     chmod 4755 "$base/bin/another"
     as_first=$another run sandboxed ann -- touch ran
-    refused ": untrusted or not permitted: " "is set-user-ID"
+    refused "status 7" "is set-user-ID"
     chmod 777 "$base/bin/another"
     as_first=$another run sandboxed ann -- touch ran
-    refused ": untrusted or not permitted: " "only root can write"
+    refused "status 7" "only root can write"
     chmod 755 "$base/bin/another"
     as_first=$another run sandboxed ann -- true
     [ "$status" -eq 0 ]
     chown $UID_ANN "$base/bin/another"
     as_first=$another run sandboxed ann -- touch ran
-    refused ": untrusted or not permitted: " "belongs to root"
+    refused "status 7" "belongs to root"
 }
 
 @test "a bubblewrap that cannot bind by descriptor binds by name; what was reached through a link is refused" {
@@ -79,7 +79,7 @@ E
     echo "$output" | jq -e '.backend.bindByDescriptor == false'
     ln -s ws "$base/home/ann/link"
     as_first=$another run sandboxed ann --workspace "$base/home/ann/link" -- touch ran
-    refused ": invalid input: " "is reached through a link" "no --bind-fd"
+    refused "status 3" "is reached through a link" "no --bind-fd"
     run -0 sandboxed ann --workspace "$base/home/ann/link" -- true
 }
 
@@ -89,7 +89,7 @@ E
     # for root in a user namespace of its own, in which no further one may be made
     inside() { as root unshare -Urm sh -c "$1"' && cd "$0" && shift 0 && exec "$@"' "$(ws root)" "$qsandbox" --root "$base/root" run -- touch ran; }
     run inside 'echo 0 >/proc/sys/user/max_user_namespaces'
-    refused ": untrusted or not permitted: " "user.max_user_namespaces is 0" "sysctl -w user.max_user_namespaces"
+    refused "status 7" "user.max_user_namespaces is 0" "sysctl -w user.max_user_namespaces"
     run inside 'echo 5 >/proc/sys/user/max_user_namespaces'
     [ "$status" -eq 0 ]
 }
@@ -99,21 +99,21 @@ E
     another=$(another_bwrap <<<'#!/bin/false')
     settings='mount -t tmpfs none /proc/sys/kernel && for id in uid gid; do echo 65534 >/proc/sys/kernel/overflow$id; done && echo'
     as_first="$settings 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns && $another" run sandboxed ann -- touch ran
-    refused ": untrusted or not permitted: " "kernel.apparmor_restrict_unprivileged_userns is 1" "load an AppArmor profile" "userns,"
+    refused "status 7" "kernel.apparmor_restrict_unprivileged_userns is 1" "load an AppArmor profile" "userns,"
     as_first="$settings 0 >/proc/sys/kernel/unprivileged_userns_clone && $another" run sandboxed ann -- touch ran
-    refused ": untrusted or not permitted: " "kernel.unprivileged_userns_clone is 0" "sysctl -w"
+    refused "status 7" "kernel.unprivileged_userns_clone is 0" "sysctl -w"
     # the setting alone decides nothing: this bubblewrap gets its user namespace, and then the masked /proc is in the way
     as_first="$settings 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns" run sandboxed ann -- touch ran
-    refused ": untrusted or not permitted: " "refuses a new /proc"
+    refused "status 7" "refuses a new /proc"
     # and where no setting forbids it, none is blamed
     as_first="$settings 0 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns && $another" run sandboxed ann -- touch ran
-    refused ": untrusted or not permitted: " "refuses a user namespace to this process"
+    refused "status 7" "refuses a user namespace to this process"
 }
 
 @test "a masked /proc, as in a container: the kernel refuses a new one, and the reason is told" {
     for user in root ann; do
         as_first='mount --bind /dev/null /proc/version' run sandboxed $user -- touch ran
-        refused ": untrusted or not permitted: " "refuses a new /proc" "unmasked /proc"
+        refused "status 7" "refuses a new /proc" "unmasked /proc"
         run sandboxed $user -- true
         [ "$status" -eq 0 ]
     done
@@ -122,7 +122,7 @@ E
 @test "no network namespace: the reason is told" {
     inside() { as root unshare -Urm sh -c "$1"' && cd "$0" && shift 0 && exec "$@"' "$(ws root)" "$qsandbox" --root "$base/root" run -- touch ran; }
     run inside 'echo 0 >/proc/sys/user/max_net_namespaces'
-    refused ": untrusted or not permitted: " "network namespace"
+    refused "status 7" "network namespace"
     policy '{"filesystem":"workspace-write","network":"open"}' '{"audit":"off","caches":"none"}'
     run inside 'echo 0 >/proc/sys/user/max_net_namespaces'
     [ "$status" -eq 0 ]
@@ -149,7 +149,7 @@ except OSError as e:
     [ "$output" = "ENOENT 0" ]
     policy '{"filesystem":"workspace-write","network":"closed"}' "{\"audit\":\"off\",\"caches\":\"none\",\"devices\":[\"$base/passwd\"]}"
     run sandboxed root -- touch ran
-    refused ": invalid input: " "is not a device below /dev"
+    refused "status 3" "is not a device below /dev"
 }
 
 # ---- barriers ----

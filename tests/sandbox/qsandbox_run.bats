@@ -365,7 +365,7 @@ P
     [ "$status" -eq 6 ]
     QSANDBOX_SESSION=1:1:3 run sandboxed ann -- touch ran
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *": untrusted or not permitted: "* ]]
+    [[ ${lines[0]} == *"status 7 "* ]]
     QSANDBOX_SESSION=nonsense run sandboxed ann -- touch ran
     [ "$status" -eq 125 ]
     # A forged session: an ancestor that is another program, holding a file of its own.
@@ -387,7 +387,7 @@ sys.exit(subprocess.run(['$qsandbox', '--root', '$base/root', 'run', '--workspac
     # From outside of any session, and from inside of another one of the same program and user.
     QSANDBOX_SESSION=$(cat "$(ws ann)/name") run sandboxed ann -- touch ran
     [ "$status" -eq 125 ]
-    [[ ${lines[0]} == *": untrusted or not permitted: "*" ancestor of this process"* ]]
+    [[ ${lines[0]} == *"status 7 "*" ancestor of this process"* ]]
     echo 'QSANDBOX_SESSION=$(cat name) exec "$0" --root "$1" run -- touch ran' >"$base/second.sh"
     run as ann sh -c 'cd "$0" && exec "$@"' "$(ws ann)" "$qsandbox" --root "$base/root" session -- \
         sh -c '. "$2"' "$qsandbox" "$base/root" "$base/second.sh"
