@@ -70,6 +70,8 @@ commands() {
     each --system lock b
     each locks
     each --system unlock b
+    each --system add l x
+    each --system remove l x
     each check "$SCRATCH/d.json"
     each get a
     each list

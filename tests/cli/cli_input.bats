@@ -69,8 +69,6 @@ teardown() {
     refused 1 "$SCRATCH/none.json"
     run --separate-stderr "$QS" check
     refused 2 FILE
-    run --separate-stderr "$QS" --system check "$CASES/good/user.json"
-    refused 2 check
 }
 
 @test "a document over the bound is refused with the bound" {

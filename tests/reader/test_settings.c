@@ -310,7 +310,7 @@ static void explain_tells_the_reason(void **state)
         {"modelProviders", "{\"b\":1}", QS_LAYER_SYSTEM, QS_REASON_PRECEDENCE, "system is the highest"},
         {"goals.modelProposed", "false", QS_LAYER_USER, QS_REASON_OPERATOR, "only an operator's scope"},
         {"tools.workflowNameOnly", NULL, -1, QS_REASON_TIGHTEN, "may only narrow"},
-        {"executor.audit", NULL, -1, QS_REASON_OPERATOR, "see qsettings policy"},
+        {"executor.audit", NULL, -1, QS_REASON_OPERATOR, "see 'qsettings policy'"},
     };
     assert_int_equal(open_settings(scopes, file, &settings, &err), QS_OK);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -193,7 +193,7 @@ P
         sandboxed $user -- sh -c 'rm -r "$CARGO_HOME/registry" && ln -s / "$CARGO_HOME/registry"'
         run sandboxed $user -- true
         [ "$status" -eq 125 ]
-        [[ $output == *"registry"*"qsandbox caches --clear"* ]]
+        [[ $output == *"registry"*"qsandbox --root "*"caches --clear"* ]]
         as $user sh -c 'cd "$0" && "$1" --root "$2" caches --clear' "$(ws $user)" "$qsandbox" "$base/root"
         sandboxed $user -- true
     done

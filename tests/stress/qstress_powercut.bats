@@ -126,7 +126,7 @@ all_survive() {
 @test "without /dev/fuse it says what is missing" {
     run unshare -m sh -c 'mount -t tmpfs none /dev && exec "$0" powercut' "$qstress"
     [ "$status" -eq 7 ]
-    [[ $output == *"/dev/fuse is missing"* ]]
+    [[ $output == *"/dev/fuse cannot be used"* ]]
 }
 
 @test "without the file system's mkfs it says what is missing" {
