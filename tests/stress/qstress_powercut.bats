@@ -75,7 +75,7 @@ all_survive() {
 }
 
 @test "expect-violation turns the exit status round" {
-    cut_power 0 --backend rename-over --commits 3 --max-states 30 --expect-violation
+    cut_power 0 --backend rename-over --commits 10 --max-states 200 --expect-violation
     cut_power 1 --backend rename-over-fsync --commits 2 --max-states 10 --expect-violation
 }
 
