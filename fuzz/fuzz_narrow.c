@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Narrowing. The input makes three policies (tests/support/policy_gen.h). Invariants: the meet is commutative,
+ * Narrowing. The input makes three policies (tests/support/policy/policy_gen.h). Invariants: the meet is commutative,
  * associative, idempotent, wider than neither; narrowing in place is the meet; what an environment name and a path may
  * is what both allow.
  */
 #include "fuzz/fuzz.h"
-#include "tests/support/policy_gen.h"
+#include "tests/support/policy/policy_gen.h"
 
 static void meet(const struct policy_part *a, const struct policy_part *b, struct policy_part *ret_part)
 {

@@ -147,7 +147,7 @@ static enum qs_status take_fresh(struct qs_store *store, struct qs_snapshot **re
             return status;
         struct qs_error again = {0};
         status = fleet_required(&store->dir, ret_demanded, &again);
-        if (!status && !memcmp(&before, ret_demanded, sizeof before))
+        if (!status && fleet_mark_same(&before, ret_demanded))
             return QS_STALE;
         if (status && err)
             *err = again;

@@ -15,6 +15,7 @@
 #include "store/snapshot.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #define FLEET_NAME_MAX_BYTES  64u
 #define FLEET_NUMBER_MAX      ((INT64_C(1) << 53) - 1)
@@ -37,6 +38,11 @@ struct fleet_mark {
     fleet_name fleet; /* "": none */
     struct fleet_order order;
 };
+
+static inline bool fleet_mark_same(const struct fleet_mark *a, const struct fleet_mark *b)
+{
+    return strcmp(a->fleet, b->fleet) == 0 && fleet_order_compare(a->order, b->order) == 0;
+}
 
 struct break_glass {
     uint64_t start, end, uid;

@@ -173,8 +173,8 @@ static enum qs_status follow(struct qs_history *history, struct qs_error *err)
     return history_tree_init(&history->tree, history->fd, now, err);
 }
 
-/* After a fault: is it to be looked up again, in what the file holds now? Only a cut in place gives pages of the
- * history other use (writer/cut.c). Else *status is what the fault is. */
+/* After a fault: is it to be looked up again, in what the file holds now? Only a file that went back
+ * gives pages of the history other use. Else *status is what the fault is. */
 bool history_look_again(struct qs_history *history, enum qs_status *status, struct qs_error *err)
 {
     enum snapshot_moves moves = SNAPSHOT_STILL;

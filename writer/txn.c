@@ -339,7 +339,7 @@ static enum qs_status put_inside(struct qs_txn *txn, const struct qs_key *key, j
 
 enum qs_status qs_txn_set(struct qs_txn *txn, const char *key, const char *json, size_t len, struct qs_error *err)
 {
-    struct qs_key parsed;
+    struct qs_key parsed = {0};
     AUTO(value_release) json_t *value = NULL;
     enum qs_status status = check_call(txn, key, __func__, &parsed, err);
     if (!status)
@@ -376,7 +376,7 @@ static enum qs_status unset(struct qs_txn *txn, const struct qs_key *key, struct
 
 enum qs_status qs_txn_unset(struct qs_txn *txn, const char *key, struct qs_error *err)
 {
-    struct qs_key parsed;
+    struct qs_key parsed = {0};
     enum qs_status status = check_call(txn, key, __func__, &parsed, err);
     if (!status)
         status = unset(txn, &parsed, err);
@@ -459,7 +459,7 @@ static const struct qs_bytes LOCK_VALUE = {"true", 4};
 
 enum qs_status qs_txn_lock(struct qs_txn *txn, const char *key, struct qs_error *err)
 {
-    struct qs_key parsed;
+    struct qs_key parsed = {0};
     enum qs_status status = check_call(txn, key, __func__, &parsed, err);
     if (status)
         return status;
@@ -468,7 +468,7 @@ enum qs_status qs_txn_lock(struct qs_txn *txn, const char *key, struct qs_error 
 
 enum qs_status qs_txn_unlock(struct qs_txn *txn, const char *key, struct qs_error *err)
 {
-    struct qs_key parsed;
+    struct qs_key parsed = {0};
     enum qs_status status = check_call(txn, key, __func__, &parsed, err);
     if (status)
         return status;

@@ -164,12 +164,13 @@ static enum qs_status write_draft(struct work *work, struct draft *draft, char r
     char rollout[32];
     (void)snprintf(rollout, sizeof rollout, "s%llu", (unsigned long long)order.serial);
     AUTO(value_release)
-    json_t *root = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:o, s:I, s:o, s:s, s:o, s:o}", "format",
-                             "qsettings-fleet-bundle-1", "fleet", work->fleet, "keys", (json_int_t)order.keys, "serial",
-                             (json_int_t)order.serial, "issued", (json_int_t)now, "expires",
-                             (json_int_t)(now + draft->seconds), "rollout", draft->rollout ? draft->rollout : rollout,
-                             "rings", draft->rings, "open", (json_int_t)draft->open, "base", base_json(work), "battery",
-                             draft->battery, "document", draft->document, "locks", draft->locks);
+    json_t *root =
+        json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:o, s:I, s:o, s:s, s:o, s:o}", "format",
+                  "qsettings-fleet-bundle-1", "fleet", work->fleet, "keys", (json_int_t)order.keys, "serial",
+                  (json_int_t)order.serial, "issued", (json_int_t)now, "expires",
+                  (json_int_t)now + (json_int_t)draft->seconds, "rollout", draft->rollout ? draft->rollout : rollout,
+                  "rings", draft->rings, "open", (json_int_t)draft->open, "base", base_json(work), "battery",
+                  draft->battery, "document", draft->document, "locks", draft->locks);
     enum qs_status status = root ? value_encode_pretty(root, &text, err) : error_memory(err);
     buf_add_char(&text, '\n');
     if (!status)

@@ -172,13 +172,13 @@ static enum qs_status list_private(const struct repository *repository, struct s
 static enum qs_status copy_base(struct sides *sides, size_t which, struct qs_error *err)
 {
     const struct git_checkout *base = &sides->checkouts[which].base;
-    struct git_checkout *private = &sides->checkouts[which].private;
-    private->head = base->head ? strdup(base->head) : NULL;
+    struct git_checkout *inner = &sides->checkouts[which].private;
+    inner->head = base->head ? strdup(base->head) : NULL;
     for (size_t i = 0; i < SIDE_STATE_COUNT; i++)
-    private->states[i] = base->states[i] ? strdup(base->states[i]) : NULL;
-    buf_clear(&private->index_text);
-    buf_add(&private->index_text, base->index_text.data ? base->index_text.data : "", base->index_text.len);
-    return side_parse_index(private, err);
+        inner->states[i] = base->states[i] ? strdup(base->states[i]) : NULL;
+    buf_clear(&inner->index_text);
+    buf_add(&inner->index_text, base->index_text.data ? base->index_text.data : "", base->index_text.len);
+    return side_parse_index(inner, err);
 }
 
 static enum qs_status list_private_index(const struct repository *repository, const struct checkout_place *place,

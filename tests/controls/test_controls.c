@@ -9,7 +9,7 @@
 #include "sandbox/run/run.h"
 #include "sandbox/shim/shim.h"
 
-#include "tests/support/policy_fixture.h"
+#include "tests/support/policy/policy_fixture.h"
 
 #include <fcntl.h>
 #include <ftw.h>

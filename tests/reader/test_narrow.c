@@ -3,7 +3,7 @@
  * Narrowing: the laws of the meet over generated policies, that the result is never wider than either (by an order that
  * is defined without the meet, and by what concrete paths and names a policy allows), and the cases of the design.
  */
-#include "tests/support/policy_gen.h"
+#include "tests/support/policy/policy_gen.h"
 
 #include "base/cleanup.h"
 

@@ -2,7 +2,7 @@
 /* The policy read where it goes well: which scope fixes the policy, which narrow it, what is reported. */
 #include "base/cleanup.h"
 #include "qsettings/policy.h"
-#include "tests/support/scopes.h"
+#include "tests/support/policy/scopes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "tests/support/as_user.h"
 #include "tests/support/faults.h"
-#include "tests/support/policy_base.h"
+#include "tests/support/policy/policy_base.h"
 #include "tests/support/store_fixture.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "tests/support/as_user.h"
-#include "tests/support/policy_base.h"
+#include "tests/support/policy/policy_base.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

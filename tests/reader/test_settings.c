@@ -2,7 +2,7 @@
 /* Effective settings out of stores and a workspace file, their warnings and errors, and explain. */
 #include "base/cleanup.h"
 #include "qsettings/settings.h"
-#include "tests/support/scopes.h"
+#include "tests/support/policy/scopes.h"
 
 #include <pwd.h>
 #include <setjmp.h>

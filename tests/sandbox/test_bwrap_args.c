@@ -2,7 +2,7 @@
 /* bubblewrap's arguments against golden files, one option a line. QS_GOLDEN=write makes them anew, to be reviewed. */
 #include "sandbox/plan/bwrap_args.h"
 
-#include "tests/support/policy_fixture.h"
+#include "tests/support/policy/policy_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* The plan, from facts built by hand: what is kept, in which order, and what is refused. */
 #include "sandbox/plan/plan.h"
 
-#include "tests/support/policy_fixture.h"
+#include "tests/support/policy/policy_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

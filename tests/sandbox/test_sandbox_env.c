@@ -2,7 +2,7 @@
 /* The command's environment: what passes, what never does. */
 #include "sandbox/plan/plan_env.h"
 
-#include "tests/support/policy_fixture.h"
+#include "tests/support/policy/policy_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "sandbox/plan/filter.h"
 #include "sandbox/plan/plan.h"
 
-#include "tests/support/policy_fixture.h"
+#include "tests/support/policy/policy_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

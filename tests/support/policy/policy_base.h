@@ -7,7 +7,7 @@
 #define TESTS_SUPPORT_POLICY_BASE_H
 
 #include "qsettings/policy.h"
-#include "tests/support/scopes.h"
+#include "tests/support/policy/scopes.h"
 
 #define POLICY_BASE_OTHER_UID 54321
 #define POLICY_BASE_POLICY    "{\"tools\":{\"executionSandbox\":{\"filesystem\":\"read-only\",\"network\":\"closed\"}}}"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores of all scopes for tests; and stores with content that no writer of ours would accept. */
-#include "tests/support/scopes.h"
+#include "tests/support/policy/scopes.h"
 
 #include "base/cleanup.h"
 #include "tests/support/stores.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The base of the tables of missing policies. */
-#include "tests/support/policy_base.h"
+#include "tests/support/policy/policy_base.h"
 
 #include "base/cleanup.h"
 #include "tests/support/store_fixture.h"
