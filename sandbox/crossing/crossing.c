@@ -459,13 +459,13 @@ static enum qs_status cross(struct repository *repository, const struct crossing
     if (!status)
         status = sign_host(crossing, err);
     const struct settled settled = {&crossing->refs, crossing->checkouts, stashes};
+    if (!status) /* before it is settled: the names are those of the former base */
+        report_all(crossing, report);
     if (!status)
         status = settle(repository, &crossing->sides, &settled, err);
     objects_finish(repository);
     if (!status)
         status = files_remove(repository->state, MARK, err);
-    if (!status)
-        report_all(crossing, report);
     return status;
 }
 

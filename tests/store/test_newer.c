@@ -319,6 +319,7 @@ static void a_history_record_of_a_later_version_is_told_from_a_damaged_one(void 
     text.data[2] = 98;
     assert_int_equal(decoded(&text), QS_DAMAGED);
 
+    free(record.changes); /* spread out of none */
     record.action = HISTORY_SET;
     record.changes = &change;
     record.facts.change_count = 1;
