@@ -76,10 +76,12 @@ HEADERS     := $(wildcard include/qsettings/*.h)
 MAN_PAGES   := $(wildcard docs/man/*.[1-8])
 
 obj = $(patsubst %.c,$(OBJ)/%.o,$(1))
+APPROVAL_SRC := $(wildcard approval/*.c)
 LIB_OBJ     := $(call obj,$(LIB_SRC))
 INTERNAL    := $(OBJ)/libqsettings-internal.a
 BASE_LIB    := $(OBJ)/libbase.a
 TERMINAL    := $(OBJ)/libterminal.a
+APPROVAL    := $(OBJ)/libapproval.a
 CLI_LIB     := $(OBJ)/libcli.a
 SANDBOX_LIB := $(OBJ)/libsandbox.a
 FLEET_LIB   := $(OBJ)/libfleet.a
@@ -135,6 +137,8 @@ $(BASE_LIB): $(call obj,$(wildcard base/*.c))
 	$(archive)
 $(TERMINAL): $(call obj,$(TERMINAL_SRC))
 	$(archive)
+$(APPROVAL): $(call obj,$(APPROVAL_SRC))
+	$(archive)
 $(CLI_LIB): $(call obj,$(filter-out cli/qsettings_main.c,$(CLI_SRC)))
 	$(archive)
 $(SANDBOX_LIB): $(call obj,$(filter-out $(SANDBOX_MAIN),$(SANDBOX_SRC)))
@@ -146,11 +150,11 @@ $(STRESS_LIB): $(call obj,$(filter-out stress/cmd/qstress_main.c,$(STRESS_SRC)))
 $(SUPPORT_LIB): $(call obj,$(SUPPORT_SRC))
 	$(archive)
 
-$(OUT)/bin/qsettings: $(OBJ)/cli/qsettings_main.o $(CLI_LIB) $(TERMINAL) $(INTERNAL)
+$(OUT)/bin/qsettings: $(OBJ)/cli/qsettings_main.o $(CLI_LIB) $(APPROVAL) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS)
-$(OUT)/bin/qsandbox: $(OBJ)/sandbox/cmd/qsandbox_main.o $(SANDBOX_LIB) $(TERMINAL) $(INTERNAL)
+$(OUT)/bin/qsandbox: $(OBJ)/sandbox/cmd/qsandbox_main.o $(SANDBOX_LIB) $(APPROVAL) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -pie -o $@ $^ $(LIBS_quick)
@@ -194,7 +198,7 @@ $(OUT)/lib/pkgconfig/qsettings.pc: qsettings.pc.in Makefile
 # Tests see the inside: they link the objects, not the shared library (which library.bats and the examples use).
 .SECONDEXPANSION:
 TEST_OBJECT = $(OBJ)/$(basename $(filter %/$(1).c,$(TEST_SRC))).o
-$(TESTS): $(OUT)/tests/%: $$(call TEST_OBJECT,$$*) $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(FLEET_LIB) $(TERMINAL) $(INTERNAL)
+$(TESTS): $(OUT)/tests/%: $$(call TEST_OBJECT,$$*) $(SUPPORT_LIB) $(CLI_LIB) $(SANDBOX_LIB) $(STRESS_LIB) $(FLEET_LIB) $(APPROVAL) $(TERMINAL) $(INTERNAL)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(LIBS) $(LIBS_sandbox) $(LIBS_stress) $(LIBS_fleet) -lcmocka -ldl

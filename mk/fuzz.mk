@@ -10,7 +10,7 @@ FUZZ_HELP    := $(filter-out $(FUZZ_SRC) fuzz/replay.c,$(wildcard fuzz/*.c))
 FUZZ_LIB     := $(OBJ)/libfuzzhelp.a
 FUZZ_BINS    := $(addprefix $(OUT)/bin/fuzz_,$(FUZZ_NAMES))
 REPLAYS      := $(addprefix $(OUT)/tests/replay/,$(FUZZ_NAMES))
-FUZZ_LINKED  := $(FUZZ_LIB) $(SUPPORT_LIB) $(STRESS_LIB) $(SANDBOX_LIB) $(FLEET_LIB) $(TERMINAL) $(INTERNAL)
+FUZZ_LINKED  := $(FUZZ_LIB) $(SUPPORT_LIB) $(STRESS_LIB) $(SANDBOX_LIB) $(FLEET_LIB) $(APPROVAL) $(TERMINAL) $(INTERNAL)
 FUZZ_LIBS    := $(LIBS) $(LIBS_sandbox) $(LIBS_stress) $(LIBS_fleet) -lcmocka
 SECONDS      ?= 60
 
