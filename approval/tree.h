@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room approval/: Is this tree of files the one that was approved?
+ *
  * Approved trees: what runs is a copy of a directory, made and hashed in one pass by descriptor, so that later changes
  * of the directory count for nothing.
  *

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Layout, static analysis, scripts. Tests, fuzz targets and benchmarks are held to the layout only.
 
-LINT_C      := $(LIB_SRC) $(TERMINAL_SRC) $(CLI_SRC) $(SANDBOX_SRC) $(FLEET_SRC) $(STRESS_SRC)
+LINT_C      := $(LIB_SRC) $(TERMINAL_SRC) $(CLI_SRC) $(SANDBOX_SRC) $(FLEET_SRC) $(STRESS_SRC) $(APPROVAL_SRC)
 LAYOUT_C     = $(shell git ls-files '*.c' '*.h' '*.cc')
 LINT_SH      = $(shell git ls-files '*.sh' '*.postinst' '*.prerm') .ci/run
 LINT_BATS    = $(shell git ls-files '*.bats' '*.bash')

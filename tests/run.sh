@@ -65,9 +65,18 @@ if [[ -z $chosen ]]; then
     echo "qsettings: no test matches '$pattern'; names are like /test_plan and /cli/cli_edit.bats" >&2
     exit 1
 fi
-while read -r name; do
-    if [[ $name == *.bats ]]; then echo "$top/tests$name"; else echo "$out/tests$name"; fi
-done <<<"$chosen" | xargs -P "$jobs" -I{} bash -c 'run_one "$@"' _ "$out" "$logs" "$top" {}
+paths() {
+    while read -r name; do
+        if [[ $name == *.bats ]]; then echo "$top/tests$name"; else echo "$out/tests$name"; fi
+    done
+}
+run_all() { xargs -r -P "$1" -I{} bash -c 'run_one "$@"' _ "$out" "$logs" "$top" {}; }
+
+# By itself, at the end. Beside other suites one of its flows was refused twice with "Permission denied" in a directory of
+# its own; by itself, and in four copies at once, it never was. The cause is not known yet.
+alone='/qsandbox_git\.bats$'
+grep -vE -- "$alone" <<<"$chosen" | paths | run_all "$jobs"
+grep -E -- "$alone" <<<"$chosen" | paths | run_all 1
 
 for count in "$logs"/*.count; do
     echo "$(cut -d' ' -f4,5 "$count") $(tail -1 "${count%.count}.times")"

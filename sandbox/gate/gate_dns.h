@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room sandbox/gate/: Which server does this query or connection name?
+ *
  * The resolver inside: one question in, one answer out, nothing asked outside. Pure; the caller decides by name.
  * Source: RFC 1035; RFC 6891 only in that an OPT record in the additional section is ignored.
  */

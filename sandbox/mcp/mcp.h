@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room sandbox/mcp/: Which messages may pass between a client and its server?
+ *
  * The filter between an MCP client and a server, as a machine without input and output: a frame goes in, frames for
  * either side come out. docs/tools.md has the rules; the protocol is that of modelcontextprotocol.io, versions
  * 2024-11-05 to 2025-11-25.
