@@ -141,8 +141,9 @@ static pid_t begin(struct host *host, bool fetch)
         bool deaf = fleet_control_is(host->run, "deaf-watch"); /* looks once, and hears nothing more */
         if (freopen("/dev/null", "w", stderr))                 /* the carrier is not well most of the time */
             (void)!fleet_fetch(&(struct fetch_options){.root = host->root, .once = deaf}, NULL);
-        while (deaf)
-            (void)pause();
+        if (deaf)
+            for (;;)
+                (void)pause();
     } else {
         apply_for_ever(host);
     }
