@@ -2,7 +2,7 @@
 /*
  * Crafted files: each is given to every kind of reader, in a process of its own, whose reads are counted and whose peak
  * of memory the kernel tells. What stops none, stops none; what does is refused as damaged. The figures are printed,
- * and stand in docs/durability.md.
+ * and are not in the documents yet.
  */
 #include "base/os.h"
 #include "qsettings/qsettings.h"
